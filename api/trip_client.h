@@ -258,6 +258,9 @@ struct trip_client_each {
 	char name[40];
 	/** What its keys are: "ipv4.src/24,l4.dst". */
 	char fields[TRIP_CLIENT_FIELDS_MAX];
+	uint64_t dropped_packets, dropped_bytes, held;
+	/** enum trip_each_full. */
+	uint64_t full;
 };
 
 /** A key as text, with its end; and keys that one call of trip_client_top() has at most. */
@@ -270,8 +273,8 @@ struct trip_client_key {
 	size_t size;
 	uint64_t packets, bytes, error;
 	uint32_t tables;
-	/** 0. */
-	uint32_t reserved;
+	/** enum trip_each_op. */
+	uint32_t op;
 	/** As trip_each_text() writes it: "10.1.2.3,443". */
 	char key[TRIP_CLIENT_KEY_MAX];
 };

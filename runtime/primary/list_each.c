@@ -78,6 +78,10 @@ fill_each(const struct trip_server *server, uint64_t at, void *record)
 		.max = info.max,
 		.tables = info.tables,
 		.rank = info.rank,
+		.dropped_packets = info.dropped_packets,
+		.dropped_bytes = info.dropped_bytes,
+		.held = info.held,
+		.full = info.full,
 		.direction = each->direction};
 	snprintf(out->name, sizeof(out->name), "%s", info.name);
 	write_fields(&each->statement, out->fields, sizeof(out->fields));
@@ -125,6 +129,7 @@ look(struct trip_list_top *top, const struct trip_each *each, enum trip_each_ran
 		*key = (struct trip_client_key){.packets = entries[i].packets,
 			.bytes = entries[i].bytes,
 			.error = entries[i].error,
+			.op = entries[i].op,
 			.tables = entries[i].tables};
 		(void)trip_each_text(each, entries[i].key, key->key, sizeof(key->key));
 	}

@@ -770,7 +770,7 @@ static const struct mistake mistakes[] = {
 	MISTAKE("each e port 0 ipv4.src max 10", "1:30: expected 'idle', found the end of the "
 						 "line\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s ingress pattern eth / end",
-		"1:39: expected the end of the line or 'pattern', found 'ingress'\n"),
+		"1:39: expected the end of the line, 'pattern' or 'full', found 'ingress'\n"),
 	MISTAKE("each e port 0 either ipv4.src max 10 idle 1s",
 		"1:15: an 'each' counts what its ports receive, or what they send: expected "
 		"'ingress' or 'egress', and a statement for either\n"),
@@ -816,7 +816,7 @@ static const struct mistake mistakes[] = {
 		"1:50: an 'each' has one pattern, and this makes 2: expected a prefix, or one "
 		"value\n"),
 	MISTAKE("each e port 0 ipv4.src max 1 idle 1s actions drop / end",
-		"1:38: expected the end of the line or 'pattern', found 'actions'\n"),
+		"1:38: expected the end of the line, 'pattern' or 'full', found 'actions'\n"),
 	MISTAKE("count e port 0 pattern eth / end\neach e port 0 ipv4.src max 1 idle 1s",
 		"2:6: the name 'e' is defined twice: on line 1 and on line 2\n"),
 };
@@ -884,29 +884,35 @@ static const struct mistake not_yet[] = {
 	MISTAKE("when each.bytes >= 1G drop each",
 		"1:6: not yet: this version cannot do 'each.bytes'\n"
 		"1:28: not yet: this version cannot do 'each'\n"),
-	MISTAKE("each e port 0 ipv4.src max 10 idle 1s full open\neach f port 0 proto max 10 idle "
-		"1s "
-		"full closed pattern udp / end",
-		"1:39: not yet: this version cannot do 'full'\n"
-		"2:36: not yet: this version cannot do 'full'\n"),
-	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 5 drop e\nwhen "
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s full ajar\neach f port 0 proto max 10 idle "
+		"1s pattern udp / end full open",
+		"1:44: expected 'open' or 'closed', found 'ajar'\n"
+		"2:54: expected the end of the line, found 'full'\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\neach f port 0 ipv4.dst max 10 idle 1s\n"
+		"when e.packets >= 5 drop f\nwhen e.packets >= 6 drop g\nwhen after 1s drop e\n"
+		"when e.packets >= 7 drop e for 281474977s",
+		"3:26: a condition of keys drops the key that trips: expected 'e', found 'f'\n"
+		"4:26: a condition of keys drops the key that trips: expected 'e', found 'g'\n"
+		"5:20: 'e' is an 'each': a condition of its own drops the key that trips\n"
+		"6:26: a key is dropped for 281474976s at most, or without a time for ever\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.bytes >= 5 police e 5pps\nwhen "
 		"e.bytes rate >= 5B/s over 1s reset e\nwhen all(e.bytes >= 1, after 1s) "
 		"log",
-		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log' or "
-		"'exec', in this version, and no 'drop'\n2:26: not yet: 'e' is an "
-		"'each', and this version cannot 'drop' its keys\n3:6: not yet: a "
-		"condition of keys has '>=' or 'rate', and 'log' or 'exec', in this "
-		"version, and no 'reset'\n3:41: not yet: 'e' is an 'each', and this "
+		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec' "
+		"or 'drop', in this version, and no 'police'\n2:26: not yet: 'e' is an "
+		"'each', and this version cannot 'police' its keys\n3:6: not yet: a "
+		"condition of keys has '>=' or 'rate', and 'log', 'exec' or 'drop', in "
+		"this version, and no 'reset'\n3:41: not yet: 'e' is an 'each', and this "
 		"version cannot 'reset' its keys\n4:10: not yet: this version has no "
 		"'all' and 'any' of keys\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 10 every 5 "
 		"log\nwhen e.packets idle 1s log\nwhen e.bytes rate >= 5B/s over 1s "
 		"until < 1B/s for 1s log",
-		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log' or "
-		"'exec', in this version, and no 'every'\n3:6: not yet: a condition of "
-		"keys has '>=' or 'rate', and 'log' or 'exec', in this version, and no "
-		"'idle'\n4:6: not yet: a condition of keys has '>=' or 'rate', and 'log' "
-		"or 'exec', in this version, and no 'until'\n"),
+		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec' "
+		"or 'drop', in this version, and no 'every'\n3:6: not yet: a condition of "
+		"keys has '>=' or 'rate', and 'log', 'exec' or 'drop', in this version, "
+		"and no 'idle'\n4:6: not yet: a condition of keys has '>=' or 'rate', and "
+		"'log', 'exec' or 'drop', in this version, and no 'until'\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nquota q 5 of e.bytes\ncounter c\n"
 		"when c >= 1 add e 1",
 		"2:14: not yet: 'e.bytes' is of an 'each': a quota is of what 'count' rules "

@@ -503,7 +503,8 @@ test_words(void **state)
 		     "when c >= 1 add c 1\nwhen c >= 1 set c 1\nwhen c >= 1 reset c\n"
 		     "when c >= 1 log\nwhen c >= 1 exec /a\n"
 		     "when c idle 1s log\nwhen c rate >= 5/s over 1s log\n"
-		     "when all(c >= 1) log\nwhen any(c >= 1) log\n");
+		     "when all(c >= 1) log\nwhen any(c >= 1) log\n"
+		     "each e port 0 ipv4.src max 1 idle 1s\nwhen e.packets >= 1 drop e\n");
 	uint64_t ops = 0, kinds = 0;
 
 	for (unsigned int i = 0; i < rules->n_whens; i++) {

@@ -41,7 +41,8 @@ def keys_have_what_is_theirs(bench):
     equal({name: sources[name] for name in sources if name not in ('name', 'top')},
           {'fields': 'ipv4.src', 'packets': 100, 'bytes': 90 * 64 + 1640, 'keys': 3, 'max': 1000, 'queues': 1,
            'remainder_packets': 0, 'remainder_bytes': 0, 'refused_packets': 0, 'refused_bytes': 0, 'admitted': 3,
-           'evicted': 0, 'expired': 0, 'floor': 0, 'removed': False}, 'the statement')
+           'evicted': 0, 'expired': 0, 'floor': 0, 'dropped_packets': 0, 'dropped_bytes': 0, 'held': 0, 'full': 'open',
+           'removed': False}, 'the statement')
     equal(top(of(report, 'nets')), {'10.1.0.0/16': (90, 90 * 64, 0), '10.2.0.0/16': (10, 1640, 0)}, 'networks')
     equal(of(report, 'nets')['fields'], 'ipv4.src/16', 'fields')
     pairs = {key: counted[0] for key, counted in top(of(report, 'pairs')).items()}
@@ -372,6 +373,74 @@ def keys_that_trip_at_once_are_told_or_counted(bench):
         equal(len(file.readlines()), len(trips), 'events')
 
 
+def a_key_that_trips_is_dropped(bench):
+    """From the packet behind the one it trips with, and no other; it counts all the same. What is sent is the rest."""
+    words = bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', mixed()) + ',tx_pcap=' + bench.file('back.pcap'),
+                      'net_pcap1,rx_pcap=' + bench.pcap('none.pcap', []) + ',tx_pcap=' + bench.file('out.pcap'))
+    report = bench.file('report.json')
+    code, out, err = bench.run(*words, '--rules', bench.file(
+        'rules', SOURCES + 'when sources.packets >= 20 drop sources\nwhen sources.packets >= 40 log "forty"\n'
+        'count all port 0 pattern eth / end\neach out port 1 egress ipv4.src max 10 idle 1m\n'), '--report', report,
+                               '--until-idle', '0.3')
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(report, encoding='utf-8') as file:
+        told = json.load(file)
+    sources = of(told, 'sources')
+    equal([(entry['key'], entry['packets'], entry['state']) for entry in sources['top']],
+          [('10.1.0.1', 60, 'drop'), ('10.1.0.2', 30, 'drop'), ('10.2.0.1', 10, None)], 'keys')
+    equal((sources['dropped_packets'], sources['dropped_bytes'], sources['held'], sources['refused_packets']),
+          (50, 50 * 64, 2, 0), 'what was dropped')
+    equal({key: counted[0] for key, counted in top(of(told, 'out')).items()},
+          {'10.1.0.1': 20, '10.1.0.2': 20, '10.2.0.1': 10}, 'what was sent')
+    equal(told['counters'][0]['packets'], 105, 'what a rule counts')
+    equal({(trip['op'], trip['ends']) for trip in told['trips'] if trip['line'] == 2}, {('drop', False)}, 'what tripped')
+    equal(sorted(trips_of(told)), [(2, '10.1.0.1'), (2, '10.1.0.2'), (3, '10.1.0.1')], 'trips')
+    assert re.search(r'^sources\.packets +>= 20 .*  drop sources: 10\.1\.0\.[12]$', out, re.M), out
+    assert re.search(r'^  dropped +50 +3,200$', out, re.M), out
+
+
+def a_dropped_key_passes_after_its_time(bench):
+    """A packet each 100 ms: the tenth trips, at 900 ms; what comes before 2,900 ms is dropped, and what comes then passes.
+    The end is told."""
+    path = bench.file('drops.pcap')
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for i in range(100):
+            for src in ['10.0.0.1'] + ['10.0.0.2'] * (i < 9):
+                data = frame(src)
+                file.write(struct.pack('<IIII', 1000 + i // 10, i % 10 * 100000, len(data), len(data)) + data)
+    words = bench.eal(f'net_pcap0,rx_pcap={path},tx_pcap=' + bench.file('back.pcap'),
+                      'net_pcap1,rx_pcap=' + bench.pcap('none.pcap', []) + ',tx_pcap=' + bench.file('out.pcap'))
+    report = bench.file('report.json')
+    code, out, err = bench.run(*words, '--clock', 'packet', '--rules', bench.file(
+        'rules', SOURCES + 'when sources.packets >= 10 drop sources for 2s\n'
+        'each out port 1 egress ipv4.src max 10 idle 1m\n'), '--report', report, '--until-idle', '0.3')
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(report, encoding='utf-8') as file:
+        told = json.load(file)
+    equal(of(told, 'sources')['dropped_packets'], 19, 'dropped')
+    equal({key: counted[0] for key, counted in top(of(told, 'out')).items()}, {'10.0.0.1': 81, '10.0.0.2': 9}, 'sent')
+    equal([(trip['key'], trip['ends'], trip['packet_time'][14:]) for trip in told['trips']],
+          [('10.0.0.1', False, '16:40.900000000Z'), ('10.0.0.1', True, '16:42.900000000Z')], 'when')
+    assert re.search(r'  end of drop sources for 2s: 10\.0\.0\.1$', out, re.M), out
+
+
+def what_finds_no_room_is_told(bench):
+    """A table for one key has room for 1025: where all of these stay, the statement's word decides about others."""
+    frames = [frame(f'10.9.{i // 200}.{i % 200 + 1}') for i in range(1100)]
+    for word, dropped in ('open', 0), ('closed', 75):
+        _, _, err = bench.run(*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', frames)), '--rules', bench.file(
+            'rules', f'each e port 0 ipv4.src max 1 idle 1h full {word}\nwhen e.packets >= 1 drop e\n'),
+                                 '--report', bench.file('report.json'), '--until-idle', '1.5')
+        with open(bench.file('report.json'), encoding='utf-8') as file:
+            each = of(json.load(file), 'e')
+        # That is one trip more than are kept: at once it may be left out.
+        equal((each['held'], each['refused_packets'], each['dropped_packets'], each['full'], each['admitted']),
+              (1025, 75, dropped, word, 1025), 'new keys')
+        assert re.search(r'warning: each e is full: \d+ packets of new keys so far ' +
+                         ('pass uncounted' if word == 'open' else 'are dropped'), err), err
+
+
 def a_fast_key_trips_and_no_slow_one(bench):
     """20 a second over 2 s: who has 19 a second never trips, in a minute; who has 40 does within that time."""
     path = bench.file('rates.pcap')
@@ -422,4 +491,5 @@ main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowe
      a_key_goes_by_the_time_of_packets, a_key_that_was_idle_begins_anew_by_the_time_of_packets, keys_go_where_nothing_comes_any_more,
      anybody_may_look_at_keys,
      a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
+     a_key_that_trips_is_dropped, a_dropped_key_passes_after_its_time, what_finds_no_room_is_told,
      keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, what_it_takes_is_told_before)

@@ -32,7 +32,11 @@ trip_apply_text_action(const struct trip_rules *rules, const struct trip_rules_w
 	char *end = text + TRIP_APPLY_TEXT_MAX - 4;
 	int length;
 
-	if (when->op == TRIP_RULES_OP_RESET && !when->on_count)
+	if (when->op == TRIP_RULES_OP_KEY_DROP)
+		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s%s%s", op->word,
+			rules->eaches[when->index].count.name, when->lasts != 0 ? " for " : "",
+			when->lasts != 0 ? when->lasts_text : "");
+	else if (when->op == TRIP_RULES_OP_RESET && !when->on_count)
 		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s", op->word,
 			rules->counters[when->target].name);
 	else if (op->target == TRIP_OP_ON_CNTR && !when->on_count)

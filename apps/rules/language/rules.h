@@ -172,8 +172,10 @@ struct trip_rules_each {
 	unsigned int n_parts;
 	uint32_t max;
 	uint64_t idle_us;
+	enum trip_each_full full;
 	/* What keys trip by, and whose condition each is: rules->whens. */
 	struct trip_each_when conditions[TRIP_EACH_WHENS_MAX];
+	struct trip_each_act acts[TRIP_EACH_WHENS_MAX];
 	unsigned int whens[TRIP_EACH_WHENS_MAX];
 	unsigned int n_whens;
 };
@@ -221,6 +223,7 @@ enum trip_rules_op {
 	TRIP_RULES_OP_RESET,  /* counters[target], or with on_count the values of counts[target] */
 	TRIP_RULES_OP_LOG,    /* text, or NULL */
 	TRIP_RULES_OP_EXEC,   /* the program whose path is text */
+	TRIP_RULES_OP_KEY_DROP, /* the key that tripped, of eaches[index] */
 	TRIP_RULES_OPS_END,
 };
 

@@ -320,7 +320,7 @@ key: WORD { trip_rules_each_key(ctx, &@1, NULL); }
 	;
 
 full: %empty
-	| FULL WORD { trip_rules_error_notyet(ctx, &@1); }
+	| FULL WORD { trip_rules_each_full(ctx, &@2); }
 	;
 
 each_pattern: %empty
@@ -337,7 +337,6 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_YYEOF:
 	case YYSYMBOL_LAST:
 	/* Answered with "not yet". */
-	case YYSYMBOL_FULL:
 	case YYSYMBOL_SHARED:
 	case YYSYMBOL_TRANSFER:
 	/* Of quotas only. */

@@ -362,11 +362,19 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 		trip_rules_error_notyet(ctx, target);
 		return;
 	}
+	/* What is dropped by a condition of keys is told there. */
+	if (trip_rules_is_of_keys(when) &&
+		(when->op == TRIP_RULES_OP_KEY_DROP || when->op == TRIP_RULES_OP_DROP))
+		return;
 	if (symbol == NULL) {
 		trip_rules_check_unknown(ctx, target, target, !counter || either, counter, false);
 		return;
 	}
-	if (symbol->kind == TRIP_RULES_KIND_EACH && (!counter || either))
+	if (symbol->kind == TRIP_RULES_KIND_EACH && when->op == TRIP_RULES_OP_DROP)
+		trip_rules_error(ctx, target,
+			"%s is an 'each': a condition of its own drops the key that trips",
+			trip_rules_error_quote(quote, target));
+	else if (symbol->kind == TRIP_RULES_KIND_EACH && (!counter || either))
 		trip_rules_error(ctx, target,
 			"not yet: %s is an 'each', and this version cannot '%s' its keys",
 			trip_rules_error_quote(quote, target), op->word);

@@ -207,6 +207,18 @@ kept_of(const struct trip_rules_each *each)
 }
 
 void
+trip_rules_each_full(struct trip_rules_ctx *ctx, const struct trip_rules_span *word)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (trip_rules_build_is(word, "closed"))
+		ctx->each.full = TRIP_EACH_CLOSED;
+	else if (!trip_rules_build_is(word, "open"))
+		trip_rules_error(ctx, word, "expected 'open' or 'closed', found %s",
+			trip_rules_error_quote(quote, word));
+}
+
+void
 trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *attr)
 {
 	*attr = (struct trip_each_attr){
@@ -219,6 +231,8 @@ trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *
 		.trips_kept = kept_of(each),
 		.whens = each->n_whens > 0 ? each->conditions : NULL,
 		.n_whens = each->n_whens,
+		.acts = each->n_whens > 0 ? each->acts : NULL,
+		.full = each->full,
 		.pattern = each->count.n_patterns > 0 ? each->count.patterns[0] : NULL,
 		.direction = each->count.direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS
 									: TRIP_FLOW_INGRESS,
@@ -309,13 +323,37 @@ check_words(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
 		what = "until";
 	else if (when->every != 0)
 		what = "every";
-	else if (when->op != TRIP_RULES_OP_LOG && when->op != TRIP_RULES_OP_EXEC)
+	else if (when->op != TRIP_RULES_OP_LOG && when->op != TRIP_RULES_OP_EXEC &&
+		 when->op != TRIP_RULES_OP_DROP)
 		what = trip_rules_op_of(when->op)->word;
 	return what == NULL ||
 	       trip_rules_error(ctx, ref,
-		       "not yet: a condition of keys has '>=' or 'rate', and 'log' or 'exec', in "
-		       "this version, and no '%s'",
+		       "not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec' or "
+		       "'drop', in this version, and no '%s'",
 		       what);
+}
+
+/* It drops the key that trips, and nothing else. */
+static bool
+make_act(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_each *each, struct trip_rules_when *when, struct trip_each_act *act)
+{
+	uint64_t us = when->lasts / 1000 + (when->lasts % 1000 != 0);
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (when->op != TRIP_RULES_OP_DROP)
+		return true;
+	trip_rules_error_quote(quote, &names->target);
+	if (!trip_rules_build_is(&names->target, each->count.name))
+		return trip_rules_error(ctx, &names->target,
+			"a condition of keys drops the key that trips: expected '%s', found %s",
+			each->count.name, quote);
+	if (us > IDLE_MAX_US)
+		return trip_rules_error(ctx, &names->target,
+			"a key is dropped for 281474976s at most, or without a time for ever");
+	when->op = TRIP_RULES_OP_KEY_DROP;
+	*act = (struct trip_each_act){.op = TRIP_EACH_OP_DROP, .time_us = us};
+	return true;
 }
 
 static bool
@@ -352,13 +390,15 @@ trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *
 	bool of_bytes = when->ref == TRIP_RULES_REF_BYTES;
 	bool is_rate = when->condition.kind == TRIP_CONDITION_RATE;
 	struct trip_each_when condition = {.of = of_bytes ? TRIP_EACH_BYTES : TRIP_EACH_PACKETS};
+	struct trip_each_act act = {.op = TRIP_EACH_OP_NONE};
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
 	trip_rules_condition_check_rate(ctx, names, when->ref);
 	when->ref = of_bytes ? TRIP_RULES_REF_KEY_BYTES : TRIP_RULES_REF_KEY_PACKETS;
 	if (!check_words(ctx, &names->ref, when) ||
 		is_said_again(ctx, &names->ref, each, when->source) ||
-		!check_room(ctx, &names->ref, each, is_rate))
+		!check_room(ctx, &names->ref, each, is_rate) ||
+		!make_act(ctx, names, each, when, &act))
 		return;
 	/* A rate that was wrong where it was read has no place and no time. */
 	if (is_rate && (names->rates[0].length == 0 ||
@@ -372,6 +412,7 @@ trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *
 	}
 	condition.count = is_rate ? 0 : when->threshold;
 	each->conditions[each->n_whens] = condition;
+	each->acts[each->n_whens] = act;
 	each->whens[each->n_whens++] = at;
 }
 

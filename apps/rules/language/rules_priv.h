@@ -406,6 +406,7 @@ void trip_rules_each_direction(struct trip_rules_ctx *ctx, const struct trip_rul
 void trip_rules_each_key(struct trip_rules_ctx *ctx, const struct trip_rules_span *word,
 	const struct trip_rules_span *length);
 void trip_rules_each_max(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
+void trip_rules_each_full(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
 void trip_rules_each_idle(struct trip_rules_ctx *ctx, const struct trip_rules_span *time);
 void trip_rules_each_commit(struct trip_rules_ctx *ctx);
 /* How many there are. */

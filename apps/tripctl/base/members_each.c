@@ -29,6 +29,10 @@ tripctl_members_each(struct tripctl_sheet *sheet, const void *record)
 	tripctl_sheet_number(sheet, NULL, "remainder_bytes", each->remainder_bytes);
 	tripctl_sheet_number(sheet, "REFUSED", "refused_packets", each->refused_packets);
 	tripctl_sheet_number(sheet, NULL, "refused_bytes", each->refused_bytes);
+	tripctl_sheet_text(sheet, NULL, "full", each->full == TRIP_EACH_CLOSED ? "closed" : "open");
+	tripctl_sheet_number(sheet, "HELD", "held", each->held);
+	tripctl_sheet_number(sheet, "DROPPED", "dropped_packets", each->dropped_packets);
+	tripctl_sheet_number(sheet, NULL, "dropped_bytes", each->dropped_bytes);
 	tripctl_sheet_number(sheet, NULL, "admitted", each->admitted);
 	tripctl_sheet_number(sheet, "EVICTED", "evicted", each->evicted);
 	tripctl_sheet_number(sheet, "EXPIRED", "expired", each->expired);

@@ -209,13 +209,20 @@ tripctl_hitters_head(const struct tripctl_hitters *hitters, unsigned int width, 
 	cut(line, width);
 }
 
-#define ROW "%8s %8s %8s %8s %6s %8s  %s"
+#define ROW "%8s %8s %8s %8s %6s %8s %-5s  %s"
+
+/* What is done to it. */
+static const char *
+state_of(const struct trip_client_key *key)
+{
+	return key->op == TRIP_EACH_OP_DROP ? "drop" : "-";
+}
 
 void
 tripctl_hitters_titles(unsigned int width, char *line)
 {
 	snprintf(line, TRIPCTL_HITTERS_LINE, ROW, "PACKETS", "BYTES", "PACKET/S", "BIT/S", "SHARE",
-		"ERROR", "KEY");
+		"ERROR", "STATE", "KEY");
 	cut(line, width);
 }
 
@@ -236,7 +243,7 @@ tripctl_hitters_row(
 	snprintf(line, TRIPCTL_HITTERS_LINE, ROW,
 		tripctl_text_short((double)row->key->packets, packets),
 		tripctl_text_short((double)row->key->bytes, bytes), rate, bits, share,
-		tripctl_text_short((double)row->key->error, error),
+		tripctl_text_short((double)row->key->error, error), state_of(row->key),
 		tripctl_text_escape(row->key->key, key, sizeof(key)));
 	cut(line, width);
 }
@@ -253,6 +260,8 @@ json_of(const struct tripctl_hitter *row)
 	tripctl_record_put_number(object, "bytes", row->key->bytes);
 	tripctl_record_put_number(object, "error", row->key->error);
 	tripctl_record_put_number(object, "queues", row->key->tables);
+	tripctl_record_put(object, "state",
+		row->key->op != TRIP_EACH_OP_NONE ? json_string(state_of(row->key)) : json_null());
 	tripctl_record_put(object, "rate", row->known ? json_real(row->rate) : json_null());
 	tripctl_record_put(
 		object, "byte_rate", row->known ? json_real(row->byte_rate) : json_null());

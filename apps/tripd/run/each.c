@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statements that count by keys, at work. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "apply/each.h"
+#include "now.h"
 #include "quota.h"
+#include "start/fail.h"
 
 #define TRIPS_BURST 64
 
@@ -28,8 +32,10 @@ take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 	struct tripd_each *each = &quota->eaches[i];
 	const struct trip_rules_when *when;
 	char key[TRIP_EACH_TEXT_MAX];
-	struct tripd_trip own = {
-		.time_ns = time_ns, .packet_ns = quota->packet_began + trip->ns, .count = 1};
+	struct tripd_trip own = {.time_ns = time_ns,
+		.packet_ns = quota->packet_began + trip->ns,
+		.count = 1,
+		.ends = (trip->flags & TRIP_EACH_TRIP_END) != 0};
 
 	quota->n_unread += trip->number - each->next;
 	each->next = trip->number + 1;
@@ -84,4 +90,55 @@ tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info *info
 		*info = now;
 	else if (info != &each->last)
 		*info = each->last;
+}
+
+/* At most once in so long. */
+#define SAY_NS UINT64_C(10000000000)
+
+static uint64_t
+refused(const struct tripd_each *each)
+{
+	struct trip_each_info info = {.size = sizeof(info)};
+
+	return each->each != NULL && trip_each_query(each->each, &info) == 0 ? info.refused_packets
+									     : 0;
+}
+
+static bool
+is_full(const struct tripd_each *each, uint64_t now)
+{
+	return (each->said_ns == 0 || now - each->said_ns >= SAY_NS) &&
+	       refused(each) > each->said_refused;
+}
+
+bool
+tripd_quota_eaches_are_full(struct tripd_quota *quota)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	for (unsigned int i = 0; i < quota->rules->n_eaches; i++)
+		if (is_full(&quota->eaches[i], now))
+			return true;
+	return false;
+}
+
+void
+tripd_quota_eaches_say(struct tripd_quota *quota)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	for (unsigned int i = 0; i < quota->rules->n_eaches; i++) {
+		const struct trip_rules_each *rule = &quota->rules->eaches[i];
+		struct tripd_each *each = &quota->eaches[i];
+
+		if (!is_full(each, now))
+			continue;
+		each->said_ns = now;
+		each->said_refused = refused(each);
+		tripd_fail(0,
+			"warning: each %s is full: %" PRIu64
+			" packets of new keys so far %s, as there is no room for these",
+			rule->count.name, each->said_refused,
+			rule->full == TRIP_EACH_CLOSED ? "are dropped" : "pass uncounted");
+	}
 }

@@ -67,6 +67,8 @@ struct tripd_each {
 	struct trip_each_info last;
 	/* Number of the next trip of its keys. */
 	uint64_t next;
+	/* Packets of new keys without room that were told of, and when. */
+	uint64_t said_refused, said_ns;
 };
 
 /* Contexts from this on are of what is done at once. */
@@ -239,6 +241,9 @@ int tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rul
 	struct trip_each **each);
 
 /* Closes one; what it has come to is kept. Returns what trip_each_close() does. */
+/* Whether packets of new keys have found no room since that was said; and says it. */
+bool tripd_quota_eaches_are_full(struct tripd_quota *quota);
+void tripd_quota_eaches_say(struct tripd_quota *quota);
 int tripd_quota_each_close(struct tripd_each *each);
 
 /* Takes the trips of keys that happened since the last call, each by tripd_quota_tell(). Returns

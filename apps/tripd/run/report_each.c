@@ -11,6 +11,14 @@
 /* Keys of one statement. */
 #define TOP 20
 
+/* What is done to a key, in the word of the language; NULL: nothing. */
+static const char *
+state_of(const struct trip_each_entry *entry)
+{
+	return entry->op == TRIP_EACH_OP_DROP ? trip_rules_op_of(TRIP_RULES_OP_KEY_DROP)->word
+					      : NULL;
+}
+
 static json_t *
 make_top(const struct tripd_each *each)
 {
@@ -25,10 +33,11 @@ make_top(const struct tripd_each *each)
 
 		if (trip_each_text(each->each, entries[i].key, text, sizeof(text)) == 0)
 			json_array_append_new(
-				list, json_pack("{s:s, s:I, s:I, s:I}", "key", text, "packets",
-					      (json_int_t)entries[i].packets, "bytes",
+				list, json_pack("{s:s, s:I, s:I, s:I, s:s?}", "key", text,
+					      "packets", (json_int_t)entries[i].packets, "bytes",
 					      (json_int_t)entries[i].bytes, "error",
-					      (json_int_t)entries[i].error));
+					      (json_int_t)entries[i].error, "state",
+					      state_of(&entries[i])));
 	}
 	return list;
 }
@@ -42,7 +51,7 @@ make_each(const struct trip_rules_each *rule, const struct tripd_each *each)
 	trip_rules_each_words(rule, words);
 	tripd_quota_each_info(each, &info);
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:b, s:o}",
+			 "s:I, s:I, s:I, s:I, s:s, s:b, s:o}",
 		"name", rule->count.name, "fields", words, "packets", (json_int_t)info.packets,
 		"bytes", (json_int_t)info.bytes, "keys", (json_int_t)info.keys, "max",
 		(json_int_t)rule->max, "queues", (json_int_t)info.tables, "remainder_packets",
@@ -50,7 +59,10 @@ make_each(const struct trip_rules_each *rule, const struct tripd_each *each)
 		(json_int_t)info.remainder_bytes, "refused_packets",
 		(json_int_t)info.refused_packets, "refused_bytes", (json_int_t)info.refused_bytes,
 		"admitted", (json_int_t)info.admitted, "evicted", (json_int_t)info.evicted,
-		"expired", (json_int_t)info.expired, "floor", (json_int_t)info.floor, "removed",
+		"expired", (json_int_t)info.expired, "floor", (json_int_t)info.floor,
+		"dropped_packets", (json_int_t)info.dropped_packets, "dropped_bytes",
+		(json_int_t)info.dropped_bytes, "held", (json_int_t)info.held, "full",
+		rule->full == TRIP_EACH_CLOSED ? "closed" : "open", "removed",
 		(int)rule->count.gone, "top", make_top(each));
 }
 

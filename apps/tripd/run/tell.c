@@ -75,8 +75,9 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 	bool of_events = tripd_events_update(&run->events, &run->quota);
 	bool of_programs = tripd_exec_update(&run->exec);
 	bool of_export = tripd_exporting_update(&run->exporting, &run->quota);
+	bool of_keys = tripd_quota_eaches_are_full(&run->quota);
 
-	if (!of_ports && !of_events && !of_programs && !of_export)
+	if (!of_ports && !of_events && !of_programs && !of_export && !of_keys)
 		return;
 	tripd_screen_begin(screen);
 	if (of_ports)
@@ -87,5 +88,7 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 		tripd_exec_say(&run->exec);
 	if (of_export)
 		tripd_exporting_say(&run->exporting);
+	if (of_keys)
+		tripd_quota_eaches_say(&run->quota);
 	tripd_screen_end(screen);
 }

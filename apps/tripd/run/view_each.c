@@ -66,5 +66,8 @@ tripd_view_eaches(struct tripd_view *view)
 		if (info.remainder_packets != 0)
 			say_line(&view->screen, "  ", "keys that went", info.remainder_packets,
 				info.remainder_bytes);
+		if (info.dropped_packets != 0)
+			say_line(&view->screen, "  ", "dropped", info.dropped_packets,
+				info.dropped_bytes);
 	}
 }
