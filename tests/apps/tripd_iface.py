@@ -406,8 +406,51 @@ def no_words_are_needed(bench):
     assert 'port 0: packets are counted and freed; they are forwarded with one more --iface\n' in out, out
 
 
+def a_victim_of_a_flood_is_dropped(bench):
+    """From its 101st packet on, for two seconds, and nobody else; what comes through and what is counted agree."""
+    make_network()
+    process = start(bench, '--iface', 'in0', '--iface', 'in1', '--ports', '0,1', '--report', bench.file('report'),
+                    rules='each victims port 0 ipv4.dst max 1k idle 1m\nwhen victims.packets >= 100 drop victims for 2s\n'
+                    'count mark port 0 pattern eth / ipv4 / udp dst is 9 / end\nwhen mark.packets >= 1 log "up"\n')
+    victim = ethernet(ipv4(udp(53, bytes(18)), 17, dst='10.9.0.1'))
+    others = [ethernet(ipv4(udp(53, bytes(18)), 17, dst=f'10.8.0.{i + 1}')) for i in range(90)]
+    last = ethernet(ipv4(udp(10, bytes(18)), 17, dst='10.7.0.1'))
+
+    def play(far):
+        """Of 300 packets of the victim, with one of each other among them: how many of each come through."""
+        for i in range(300):
+            near.send(victim)
+            if i % 3 == 0 and i // 3 < 90:
+                near.send(others[i // 3])
+        near.send(last)
+        frames = []
+        while not frames or frames[-1] != last:
+            frames.append(far.recv(2048))
+        return frames.count(victim), sum(frame in others for frame in frames)
+
+    with opened('out0') as near, opened('out1') as far:
+        wait_until('packets', lambda: near.send(ethernet(ipv4(udp(9, bytes(18)), 17))) and select.select([far], [], [], 0.05)[0])
+        bench.wait_for_line(process, 'mark.packets')
+        equal(play(far), (100, 90), 'what comes through')
+        equal(play(far), (0, 90), 'while it is dropped')
+        while 'end of drop victims' not in bench.wait_for_line(process, 'victims.packets'):
+            pass
+        equal(play(far), (300, 90), 'behind that')
+    process.send_signal(signal.SIGTERM)
+    code, _, err = bench.finish(process)
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(bench.file('report'), encoding='utf-8') as file:
+        report = json.load(file)
+    victims = report['each'][0]
+    first = victims['top'][0]
+    equal((first['key'], first['packets'], first['bytes'], first['state']), ('10.9.0.1', 900, 900 * 60, None), 'the victim')
+    equal((victims['dropped_packets'], victims['dropped_bytes'], victims['held']), (500, 500 * 60, 0), 'what was dropped')
+    equal([(trip['key'], trip['ends']) for trip in report['trips'] if trip['op'] == 'drop'],
+          [('10.9.0.1', False), ('10.9.0.1', True)], 'what was told')
+
+
 if __name__ == '__main__':
-    main(interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are, joined_frames_are_divided,
+    main(a_victim_of_a_flood_is_dropped, interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are, joined_frames_are_divided,
          rules_call_ports_by_their_interfaces, an_interface_that_is_given_is_used,
          an_interface_that_is_down_is_told,
          a_removal_does_not_end_well, an_interface_that_is_removed_is_told, rules_change_beside_an_interface_that_is_gone,
