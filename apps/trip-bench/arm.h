@@ -61,9 +61,13 @@ uint64_t arm_rate_iterate(struct arm_rate *rate, uint32_t iterations, bool busy)
 void arm_rate_close(struct arm_rate *rate);
 
 /* A table of that many keys (both addresses, protocol, both ports), and all that is done to a
- * packet for it: parse, take the key, count. NULL: there is no memory. */
+ * packet for it: parse, take the key, count. With a rate that no key exceeds; or of keys that may
+ * be dropped. NULL: there is no memory. */
+enum arm_each_kind { ARM_EACH_PLAIN, ARM_EACH_RATE, ARM_EACH_DROP };
 struct arm_each;
-struct arm_each *arm_each_open(uint32_t max);
+struct arm_each *arm_each_open(uint32_t max, enum arm_each_kind kind);
+/* All keys that are there are dropped from here on: ARM_EACH_DROP. */
+void arm_each_hold(struct arm_each *each);
 /* Up to 32 packets. Which of them belong to a key that is over a limit: none. */
 uint32_t arm_each_burst(struct arm_each *each, struct rte_mbuf **pkts, uint32_t n);
 void arm_each_close(struct arm_each *each);

@@ -77,6 +77,8 @@ int bench_soft_hostile(const struct bench *bench, struct bench_result *result);
 int bench_set(const struct bench *bench, struct bench_result *result);
 int bench_set_load(const struct bench *bench, struct bench_result *result);
 int bench_each(const struct bench *bench, struct bench_result *result);
+int bench_each_rate(const struct bench *bench, struct bench_result *result);
+int bench_each_drop(const struct bench *bench, struct bench_result *result);
 int bench_each_flood(const struct bench *bench, struct bench_result *result);
 int bench_forward(const struct bench *bench, struct bench_result *result);
 int bench_horizon(const struct bench *bench, struct bench_result *result);

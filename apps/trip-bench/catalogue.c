@@ -108,6 +108,10 @@ const struct bench bench_catalogue[] = {
 	/* Size: keys that there are, and room for; second: nanoseconds that are promised. */
 	{"each_64k", "ns a packet", KEYED " 64 thousand", HASH, 1.5, "what is promised", 1,
 		bench_each, 65536, 30},
+	{"each_64k_rate", "ns a packet", "the same with a rate of each key, which none exceeds",
+		HASH, 0, NULL, 0, bench_each_rate, 65536},
+	{"each_64k_drop", "ns a packet", "the same where all of these keys are dropped", HASH, 0,
+		NULL, 0, bench_each_drop, 65536},
 	{"each_1m", "ns a packet", KEYED " a million", HASH, 1.5, NULL, 0, bench_each, 1000000},
 	{"each_flood", "ns a packet",
 		"the same where all million are taken and each packet has a new key", NULL, 0,

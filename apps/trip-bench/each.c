@@ -37,6 +37,7 @@ struct each {
 	struct bench_random random;
 	struct each_key *keys;
 	struct arm_each *arm;
+	enum arm_each_kind kind;
 	struct rte_hash *hash;
 	struct rte_mempool *pool;
 	struct rte_mbuf *ring[PACKETS];
@@ -145,7 +146,7 @@ fill_table(struct each *each)
 	uint32_t size = each->bench->size;
 
 	each->keys = aligned_alloc(64, (size * sizeof(*each->keys) + 63) / 64 * 64);
-	each->arm = arm_each_open(size);
+	each->arm = arm_each_open(size, each->kind);
 	if (each->keys == NULL || each->arm == NULL)
 		return bench_fail("table of keys");
 	for (uint32_t i = 0; i < size; i++)
@@ -158,6 +159,8 @@ fill_table(struct each *each)
 		(void)arm_each_burst(each->arm, each->ring, n);
 		each->sent += n;
 	}
+	if (each->kind == ARM_EACH_DROP)
+		arm_each_hold(each->arm);
 	return 0;
 }
 
@@ -218,10 +221,10 @@ repeat(void *arg, struct bench_sample *sample)
 	return 0;
 }
 
-int
-bench_each(const struct bench *bench, struct bench_result *result)
+static int
+bench_kind(const struct bench *bench, struct bench_result *result, enum arm_each_kind kind)
 {
-	struct each each = {.bench = bench};
+	struct each each = {.bench = bench, .kind = kind};
 	struct arm_each_totals totals;
 	int error = open_packets(&each, "each0");
 
@@ -240,6 +243,24 @@ bench_each(const struct bench *bench, struct bench_result *result)
 			totals.keys, bench->size, (double)each.hits / (double)each.lookups, BURST);
 	close_each(&each);
 	return error;
+}
+
+int
+bench_each(const struct bench *bench, struct bench_result *result)
+{
+	return bench_kind(bench, result, ARM_EACH_PLAIN);
+}
+
+int
+bench_each_rate(const struct bench *bench, struct bench_result *result)
+{
+	return bench_kind(bench, result, ARM_EACH_RATE);
+}
+
+int
+bench_each_drop(const struct bench *bench, struct bench_result *result)
+{
+	return bench_kind(bench, result, ARM_EACH_DROP);
 }
 
 /* ---- flood ------------------------------------------------------------------------------------
@@ -281,7 +302,7 @@ allocated(void)
 static int
 check_flat(struct each *packets, int64_t *grown)
 {
-	struct arm_each *arm = arm_each_open(FLAT_ROOM);
+	struct arm_each *arm = arm_each_open(FLAT_ROOM, ARM_EACH_PLAIN);
 	struct arm_each_totals totals;
 	uint64_t before;
 

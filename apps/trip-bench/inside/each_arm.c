@@ -13,6 +13,9 @@
 #include "lookup.h"
 
 #define IDLE_US 60000000
+/* Bytes a second, and at once: no key has so much. */
+#define RATE (UINT64_C(1) << 30)
+#define AT_ONCE (UINT64_C(1) << 40)
 
 struct arm_each {
 	struct trip_each_key key;
@@ -22,21 +25,29 @@ struct arm_each {
 	uint64_t keys[TRIP_KEYED_CHUNK * TRIP_EACH_KEY_WORDS];
 	uint32_t bytes[TRIP_KEYED_CHUNK], key_bytes[TRIP_KEYED_CHUNK];
 	uint8_t packets[TRIP_KEYED_CHUNK];
+	uint32_t dropped;
 };
 
 static struct trip_keyed_attr
-attr_of(uint32_t max, uint32_t words)
+attr_of(uint32_t max, uint32_t words, enum arm_each_kind kind)
 {
+	bool rate = kind == ARM_EACH_RATE, drop = kind == ARM_EACH_DROP;
+
 	return (struct trip_keyed_attr){.max = max,
 		.words = words,
 		.idle = IDLE_US,
+		.rate_of_bytes = rate,
+		.rate = rate ? RATE : 0,
+		.burst = rate ? AT_ONCE : 0,
+		.holds = drop,
+		.hold_max = drop ? TRIP_KEYED_EVER : 0,
 		.secret = {rte_rdtsc(), (uintptr_t)&words}};
 }
 
 uint64_t
 arm_each_bytes(uint32_t max, uint32_t words)
 {
-	struct trip_keyed_attr attr = attr_of(max, words);
+	struct trip_keyed_attr attr = attr_of(max, words, ARM_EACH_PLAIN);
 
 	return trip_keyed_size(&attr);
 }
@@ -49,7 +60,7 @@ arm_each_close(struct arm_each *each)
 }
 
 struct arm_each *
-arm_each_open(uint32_t max)
+arm_each_open(uint32_t max, enum arm_each_kind kind)
 {
 	static const struct trip_each_part parts[] = {{TRIP_EACH_IPV4_SRC, 0},
 		{TRIP_EACH_IPV4_DST, 0}, {TRIP_EACH_PROTO, 0}, {TRIP_EACH_L4_SRC, 0},
@@ -67,7 +78,7 @@ arm_each_open(uint32_t max)
 		arm_each_close(each);
 		return NULL;
 	}
-	attr = attr_of(max, each->key.words);
+	attr = attr_of(max, each->key.words, kind);
 	memory = rte_malloc("each", trip_keyed_size(&attr), 64);
 	if (memory == NULL) {
 		arm_each_close(each);
@@ -78,11 +89,22 @@ arm_each_open(uint32_t max)
 	return each;
 }
 
+void
+arm_each_hold(struct arm_each *each)
+{
+	struct trip_keyed_entry reading;
+
+	for (uint32_t i = 0; i < trip_keyed_entries(each->table); i++)
+		if (trip_keyed_read(each->table, i, &reading))
+			trip_keyed_hold(each->table, i, TRIP_KEYED_EVER, 1);
+}
+
 /* Up to TRIP_KEYED_CHUNK of them. */
 uint32_t
 arm_each_burst(struct arm_each *each, struct rte_mbuf **pkts, uint32_t n)
 {
-	struct trip_keyed_chunk chunk = {.keys = each->keys, .bytes = each->key_bytes};
+	struct trip_keyed_chunk chunk = {
+		.keys = each->keys, .bytes = each->key_bytes, .dropped = &each->dropped};
 
 	trip_lookup_prefetch(pkts, n);
 	for (uint32_t i = 0; i < n; i++)
