@@ -108,6 +108,25 @@ raise_cntr(const struct each_bench *bench, uint64_t trips)
 		bench->poll->raise(bench->poll->arg, bench->statement->cntr - 1, trips);
 }
 
+/* Others say that they are telling it, and may have been killed. TRIP_EACH_TELLS: none of them has.
+ */
+static enum trip_each_tells
+ask_others(const struct each_bench *bench, const struct trip_each_told *told)
+{
+	const struct trip_each_statement *statement = bench->statement;
+	enum trip_each_tells tells = TRIP_EACH_TELLS;
+	struct trip_keyed_entry reading;
+
+	for (uint32_t i = 0; i < statement->n_tables && tells == TRIP_EACH_TELLS; i++)
+		if (i != bench->own &&
+			trip_keyed_seek(trip_each_table(bench->poll->zone,
+						statement->first_line + i * statement->table_lines),
+				told->key, &reading) &&
+			(reading.telling & each_bit_of(told->when)) != 0)
+			tells = trip_each_ring_ask(&bench->at, told, i);
+	return tells;
+}
+
 enum trip_each_tells
 trip_each_judge_tell(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
@@ -117,13 +136,13 @@ trip_each_judge_tell(const struct each_bench *bench, struct each_judged *judged,
 		.ns = bench->poll->now * 1000,
 		.when = when,
 		.table = bench->own};
-	enum trip_each_tells tells;
+	enum trip_each_tells tells = TRIP_EACH_TELLS;
 
 	memcpy(told.key, judged->key, sizeof(told.key));
-	/* Who says that it is telling may have been killed, or be about to. */
-	if ((when & TRIP_EACH_TOLD_END) == 0 && (judged->telling & bit) != 0 &&
-		trip_each_ring_has(&bench->at, &told, 0, judged->from))
-		return TRIP_EACH_KNOWN;
+	if ((when & TRIP_EACH_TOLD_END) == 0 && (judged->telling & bit) != 0)
+		tells = ask_others(bench, &told);
+	if (tells != TRIP_EACH_TELLS)
+		return tells;
 	trip_each_ring_write(&bench->at, &told);
 	atomic_thread_fence(memory_order_release);
 	trip_each_judge_say(bench, judged, 0, bit);

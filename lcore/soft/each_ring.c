@@ -158,20 +158,6 @@ is_same(const struct trip_each_told *a, const struct trip_each_told *b)
 	return a->when == b->when && memcmp(a->key, b->key, sizeof(a->key)) == 0;
 }
 
-bool
-trip_each_ring_has(const struct trip_each_ring_at *at, const struct trip_each_told *told,
-	uint64_t from, uint64_t end)
-{
-	struct trip_each_told other;
-
-	if (end - from > at->kept)
-		from = end - at->kept;
-	for (; from < end; from++)
-		if (trip_each_ring_read(at, from, &other) && is_same(&other, told))
-			return true;
-	return false;
-}
-
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
@@ -205,6 +191,26 @@ note_trips(const struct trip_each_ring_at *at, uint64_t trips)
 		;
 }
 
+/* Before a place is taken for another trip: the one that it has is told, whether its writer knows
+ * or not. He is no more than `kept` trips further while the place has it, so the end of the serial
+ * number says which it is. */
+static void
+move_on(const struct trip_each_ring_at *at, const _Atomic uint64_t *place, uint64_t word)
+{
+	const uint32_t table = (uint32_t)(word >> TABLE_SHIFT) & (TRIP_EACH_RING_TABLES_MAX - 1);
+	struct trip_each_head *head;
+	uint64_t serial;
+
+	if (word >> TURN_SHIFT == 0 || table >= at->n_tables)
+		return;
+	head = head_of(at, table);
+	serial = atomic_load_explicit(&head->serial, memory_order_acquire);
+	if ((uint16_t)serial == (uint16_t)word &&
+		atomic_load_explicit(place, memory_order_relaxed) == word)
+		(void)atomic_compare_exchange_strong_explicit(&head->serial, &serial, serial + 1,
+			memory_order_release, memory_order_relaxed);
+}
+
 /* Takes the next place, unless one before it, from `number` on, is of the same. */
 static enum trip_each_tells
 take_place(const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t serial,
@@ -218,6 +224,7 @@ take_place(const struct trip_each_ring_at *at, const struct trip_each_told *told
 
 		/* Release: what was told, and that it is being told. */
 		if (turn < 0) {
+			move_on(at, place, word);
 			if (!atomic_compare_exchange_strong_explicit(place, &word,
 				    word_of(at, number, told->table, serial), memory_order_acq_rel,
 				    memory_order_acquire))
@@ -246,18 +253,41 @@ trip_each_ring_tell(
 	return tells;
 }
 
-/* Whether the place of a queue's next trip is taken. One of the same log that has gone round may
- * stand in the oldest place, where this one cannot be. */
+/* Whether a place has a queue's next trip. */
 static bool
 is_placed(const struct trip_each_ring_at *at, uint32_t table, uint64_t serial)
 {
-	uint64_t end = trip_each_ring_trips(at), number = end >= at->kept ? end - at->kept + 1 : 0;
+	uint64_t end = trip_each_ring_trips(at), number = end >= at->kept ? end - at->kept : 0;
 
 	for (; number < end; number++)
-		if (atomic_load_explicit(place_of(at, number), memory_order_relaxed) ==
+		/* Acquire: the serial number of what was there. Partner: the exchange that took
+		 * it. */
+		if (atomic_load_explicit(place_of(at, number), memory_order_acquire) ==
 			word_of(at, number, table, serial))
 			return true;
 	return false;
+}
+
+enum trip_each_tells
+trip_each_ring_ask(
+	const struct trip_each_ring_at *at, const struct trip_each_told *told, uint32_t table)
+{
+	const struct trip_each_head *head = head_of(at, table);
+	uint64_t serial = atomic_load_explicit(&head->serial, memory_order_acquire);
+	struct trip_each_told other;
+
+	/* Acquire: what it tells. Partner: the release in trip_each_ring_write(). */
+	if (atomic_load_explicit(&log_of(at, table, serial)->serial, memory_order_acquire) !=
+		serial + 1)
+		return TRIP_EACH_KNOWN;
+	if (!read_log(at, word_of(at, 0, table, serial), &other) || !is_same(&other, told))
+		return TRIP_EACH_MISSED;
+	if (is_placed(at, table, serial))
+		return TRIP_EACH_KNOWN;
+	/* Where its place has been taken since, the look at that came behind move_on(). */
+	return atomic_load_explicit(&head->serial, memory_order_relaxed) == serial
+		       ? TRIP_EACH_TELLS
+		       : TRIP_EACH_KNOWN;
 }
 
 bool

@@ -11,6 +11,10 @@
  * it. So of two queues that tell of one key at once, each having read the number of trips before it
  * judged, the second finds the first in its way, and leaves it at that.
  *
+ * A queue's serial number moves on when its trip is in a place: by its writer, or by whoever takes
+ * that place for another trip, before he does. So of a writer who is held up anywhere others know
+ * whether he has told, however far the ring has gone round meanwhile: trip_each_ring_ask().
+ *
  * Who is killed on the way has said in the key's entry that it is telling (keyed.h), before the
  * place was taken; that it has told is said there behind it. Whoever polls the queue next finds out
  * which it was: trip_each_ring_settle().
@@ -81,10 +85,6 @@ uint64_t trip_each_ring_trips(const struct trip_each_ring_at *at);
 bool trip_each_ring_read(
 	const struct trip_each_ring_at *at, uint64_t number, struct trip_each_told *told);
 
-/* Whether one of the key by that condition is among those from `from` up to `end`, and kept. */
-bool trip_each_ring_has(const struct trip_each_ring_at *at, const struct trip_each_told *told,
-	uint64_t from, uint64_t end);
-
 enum trip_each_tells {
 	TRIP_EACH_TELLS,  /* it is a trip now */
 	TRIP_EACH_KNOWN,  /* somebody has told it */
@@ -96,6 +96,12 @@ enum trip_each_tells {
 void trip_each_ring_write(const struct trip_each_ring_at *at, const struct trip_each_told *told);
 enum trip_each_tells trip_each_ring_tell(
 	const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t from);
+
+/* The writer of a queue says in a key's entry that he is telling `told`. TRIP_EACH_KNOWN: he has,
+ * however many have told since; TRIP_EACH_TELLS: it is still to be told, by him or whoever comes
+ * first; TRIP_EACH_MISSED: he tells another by now. */
+enum trip_each_tells trip_each_ring_ask(
+	const struct trip_each_ring_at *at, const struct trip_each_told *told, uint32_t table);
 
 /* Whoever polls a queue next: whether what its last writer was about to tell has been told. */
 bool trip_each_ring_settle(const struct trip_each_ring_at *at, uint32_t table);

@@ -39,6 +39,20 @@ tell(const struct trip_each_ring_at *at, const struct trip_each_told *told, uint
 	return trip_each_ring_tell(at, told, from);
 }
 
+/* Whether one of the key by that condition is among those from `from` up to `end`, and kept. */
+static bool
+has(const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t from,
+	uint64_t end)
+{
+	struct trip_each_told read;
+
+	for (; from < end; from++)
+		if (trip_each_ring_read(at, from, &read) && read.when == told->when &&
+			memcmp(read.key, told->key, sizeof(read.key)) == 0)
+			return true;
+	return false;
+}
+
 static void
 each_ring_keeps_the_last(void **state)
 {
@@ -84,7 +98,7 @@ each_ring_reads_none_for_another(void **state)
 		trip_each_ring_write(&at, &told);
 		for (uint64_t k = 0; k <= i; k++)
 			assert_int_equal(trip_each_ring_read(&at, k, &read), k < i && k + KEPT > i);
-		assert_false(trip_each_ring_has(&at, &told, 0, i));
+		assert_false(has(&at, &told, 0, i));
 		assert_int_equal(trip_each_ring_tell(&at, &told, i), TRIP_EACH_TELLS);
 		assert_true(trip_each_ring_read(&at, i, &read));
 		assert_memory_equal(&read, &told, sizeof(told));
@@ -111,11 +125,10 @@ each_ring_tells_once(void **state)
 		}
 		assert_int_equal(tell(&at, &second, from),
 			others < KEPT ? TRIP_EACH_KNOWN : TRIP_EACH_MISSED);
-		assert_int_equal(trip_each_ring_has(&at, &second, 0, trip_each_ring_trips(&at)),
-			others < KEPT);
+		assert_int_equal(has(&at, &second, 0, trip_each_ring_trips(&at)), others < KEPT);
 		/* By another condition it is another one. */
 		by_another.when = 1;
-		assert_false(trip_each_ring_has(&at, &by_another, 0, trip_each_ring_trips(&at)));
+		assert_false(has(&at, &by_another, 0, trip_each_ring_trips(&at)));
 		assert_int_equal(
 			tell(&at, &by_another, trip_each_ring_trips(&at)), TRIP_EACH_TELLS);
 		assert_int_equal(trip_each_ring_trips(&at), from + 2 + others);
@@ -146,32 +159,53 @@ run(void *arg)
 	atomic_store(&call->telling, false);
 }
 
+/* In a copy, while he is held up: others know whether he has told, however much they tell. */
+static void
+check_asking(const struct call *call, struct trip_each_ring *copy, uint64_t before)
+{
+	struct trip_each_ring_at at = {.ring = copy, .kept = KEPT, .n_tables = TABLES};
+	const uint32_t table = call->told.table;
+	bool has_it = has(&at, &call->told, before, trip_each_ring_trips(&at));
+	struct trip_each_told another = told_of(8888, table);
+
+	for (uint64_t i = 0; atomic_load(&call->telling) && i < 3 * KEPT; i++) {
+		struct trip_each_told other = told_of(9000 + i, (table + 1) % TABLES);
+
+		assert_int_equal(trip_each_ring_ask(&at, &call->told, table),
+			has_it ? TRIP_EACH_KNOWN : TRIP_EACH_TELLS);
+		if (!has_it)
+			assert_int_equal(
+				trip_each_ring_ask(&at, &another, table), TRIP_EACH_MISSED);
+		assert_int_equal(tell(&at, &other, trip_each_ring_trips(&at)), TRIP_EACH_TELLS);
+	}
+}
+
 /* In a copy: whoever follows knows whether it was told, and tells it if not. */
 static void
 check(const struct call *call, struct trip_each_ring *copy, uint64_t before)
 {
 	struct trip_each_ring_at at = {.ring = copy, .kept = KEPT, .n_tables = TABLES};
 	uint64_t trips = trip_each_ring_trips(&at);
-	bool has = trip_each_ring_has(&at, &call->told, before, trips);
+	bool has_it = has(&at, &call->told, before, trips);
 	struct trip_each_told next = told_of(7777, call->told.table);
 	bool told = trip_each_ring_settle(&at, call->told.table);
 
 	trip_assert_range(trips, before, before + 1);
 	if (atomic_load(&call->telling))
-		assert_int_equal(told, has);
+		assert_int_equal(told, has_it);
 	if (atomic_load(&call->told_so))
-		assert_true(has);
+		assert_true(has_it);
 	for (uint64_t i = before >= KEPT - 1 ? before - (KEPT - 1) : 0; i < trips; i++) {
 		struct trip_each_told read;
 
 		assert_true(trip_each_ring_read(&at, i, &read));
 	}
-	if (!has)
+	if (!has_it)
 		assert_int_equal(tell(&at, &call->told, trips), TRIP_EACH_TELLS);
 	assert_int_equal(tell(&at, &next, before + 1), TRIP_EACH_TELLS);
 	assert_int_equal(trip_each_ring_trips(&at), before + 2);
-	assert_true(trip_each_ring_has(&at, &call->told, before, before + 1));
-	assert_true(trip_each_ring_has(&at, &next, before + 1, before + 2));
+	assert_true(has(&at, &call->told, before, before + 1));
+	assert_true(has(&at, &next, before + 1, before + 2));
 	assert_true(trip_each_ring_settle(&at, call->told.table));
 }
 
@@ -194,6 +228,8 @@ each_ring_survives_who_tells(void **state)
 		call.from = trip_each_ring_trips(&call.at);
 		stopped = trip_step_start(&step, run, &call, k);
 		for (; stopped; stopped = trip_step_on(&step, ++k), killed++) {
+			memcpy(copy, call.at.ring, size);
+			check_asking(&call, copy, i);
 			memcpy(copy, call.at.ring, size);
 			check(&call, copy, i);
 		}
@@ -226,7 +262,7 @@ each_ring_with_garbage_ends(void **state)
 	trip_assert_range(trip_each_ring_trips(&at), 5, 5 + KEPT);
 	for (uint64_t i = 0; i < 3 * KEPT; i++)
 		assert_false(trip_each_ring_read(&at, i, &read));
-	assert_false(trip_each_ring_has(&at, &told, 0, 100));
+	assert_false(has(&at, &told, 0, 100));
 	assert_int_equal(tell(&at, &told, 5), TRIP_EACH_MISSED);
 	for (uint32_t table = 0; table < TABLES; table++)
 		(void)trip_each_ring_settle(&at, table);
