@@ -30,7 +30,7 @@ what_is_refused_changes_nothing(void **state)
 		{"apply f\ncount a port 0 pattern eth / end\ncount b port 0 pattern etc / end\n",
 			-EINVAL, "f:2:24: expected"},
 		{"apply f\nwhen wbe.packets >= 1 drop web\n", -EINVAL,
-			"no 'count' rule is named 'wbe': did you mean 'web'?"},
+			"no 'count' rule or 'each' is named 'wbe': did you mean 'web'?"},
 		{"apply f\ncounter web\n", -EINVAL, "f: with what is at work, 'when web.packets"},
 		{"apply f\ncount a port 3 pattern eth / end\n", -ENODEV, "port 3 is not in use"},
 		{"apply f\ncount a port name \"no\" pattern eth / end\n", -ENODEV,
