@@ -85,6 +85,8 @@ struct item {
 	uint64_t time;
 	bool has_end, lasts;
 	uint32_t began;
+	/* It has ended when its home has looked behind this moment. */
+	uint64_t late;
 	/* Nothing more will be told of it. */
 	bool over;
 };
