@@ -105,7 +105,14 @@ class Stream:
                     raise ValueError('a record that is cut')
                 record[(enterprise, element)], data = data[:size], data[size:]
             self.sequence += 1
-            self.records.append(self.named(record))
+            if self.lossy and any(self.is_unknown(*of) for of in record if of != 'template'):
+                self.unknown += 1
+            else:
+                self.records.append(self.named(record))
+
+    def is_unknown(self, enterprise, element):
+        """One whose type has not come, as who begins to listen between two datagrams has missed it."""
+        return enterprise == self.enterprise and element not in self.own
 
     def named(self, record):
         named = {'template': record.pop('template')}
