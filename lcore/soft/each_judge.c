@@ -49,18 +49,27 @@ add_other(const struct each_bench *bench, struct each_judged *judged,
 	judged->told |= told;
 }
 
+/* What another table of the statement has of a key; false: nothing, or it is ours. */
+static bool
+seek_other(const struct each_bench *bench, uint32_t table, const uint64_t *key,
+	struct trip_keyed_entry *reading)
+{
+	const struct trip_each_statement *statement = bench->statement;
+
+	return table != bench->own &&
+	       trip_keyed_seek(trip_each_table(bench->poll->zone,
+				       statement->first_line + table * statement->table_lines),
+		       key, reading);
+}
+
 /* Behind a fence that is behind our counts, and the bit. */
 static void
 look_at_others(const struct each_bench *bench, struct each_judged *judged)
 {
-	const struct trip_each_statement *statement = bench->statement;
 	struct trip_keyed_entry reading;
 
-	for (uint32_t i = 0; i < statement->n_tables; i++)
-		if (i != bench->own &&
-			trip_keyed_seek(trip_each_table(bench->poll->zone,
-						statement->first_line + i * statement->table_lines),
-				judged->key, &reading))
+	for (uint32_t i = 0; i < bench->statement->n_tables; i++)
+		if (seek_other(bench, i, judged->key, &reading))
 			add_other(bench, judged, &reading);
 }
 
@@ -113,15 +122,11 @@ raise_cntr(const struct each_bench *bench, uint64_t trips)
 static enum trip_each_tells
 ask_others(const struct each_bench *bench, const struct trip_each_told *told)
 {
-	const struct trip_each_statement *statement = bench->statement;
 	enum trip_each_tells tells = TRIP_EACH_TELLS;
 	struct trip_keyed_entry reading;
 
-	for (uint32_t i = 0; i < statement->n_tables && tells == TRIP_EACH_TELLS; i++)
-		if (i != bench->own &&
-			trip_keyed_seek(trip_each_table(bench->poll->zone,
-						statement->first_line + i * statement->table_lines),
-				told->key, &reading) &&
+	for (uint32_t i = 0; i < bench->statement->n_tables && tells == TRIP_EACH_TELLS; i++)
+		if (seek_other(bench, i, told->key, &reading) &&
 			(reading.telling & each_bit_of(told->when)) != 0)
 			tells = trip_each_ring_ask(&bench->at, told, i);
 	return tells;
