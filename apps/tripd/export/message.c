@@ -102,82 +102,106 @@ tripd_message_flush(struct tripd_message *message)
 	return ret;
 }
 
-int
-tripd_message_put(struct tripd_message *message, uint16_t id, void *record, size_t size,
-	struct tripd_tally *tally)
+typedef gboolean (*write_t)(struct tripd_message *message, const void *what, GError **error);
+
+/* Writes into the message, or into the next one where that is full. */
+static int
+put(struct tripd_message *message, write_t write, const void *what)
 {
 	GError *error = NULL;
 	int ret = 0;
 
-	if (message->n_tallies == TRIPD_MESSAGE_TALLIES)
-		ret = tripd_message_flush(message);
 	for (unsigned int i = 0; ret == 0 && i < 2; i++) {
 		if (message->buf == NULL)
 			return -ENOTCONN;
-		if (fBufSetInternalTemplate(message->buf, id, &error) &&
-			fBufSetExportTemplate(message->buf, id, &error) &&
-			fBufAppend(message->buf, record, size, &error)) {
-			message->n_records++;
-			if (tally != NULL)
-				message->tallies[message->n_tallies++] = tally;
+		if (write(message, what, &error))
 			return 0;
-		}
 		if (!is_full(&error))
 			return -EMSGSIZE;
 		ret = tripd_message_flush(message);
 	}
 	return ret == 0 ? -EMSGSIZE : ret;
+}
+
+struct record {
+	uint16_t id;
+	void *bytes;
+	size_t size;
+};
+
+static gboolean
+write_record(struct tripd_message *message, const void *what, GError **error)
+{
+	const struct record *record = what;
+
+	return fBufSetInternalTemplate(message->buf, record->id, error) &&
+	       fBufSetExportTemplate(message->buf, record->id, error) &&
+	       fBufAppend(message->buf, record->bytes, record->size, error);
+}
+
+int
+tripd_message_put(struct tripd_message *message, uint16_t id, void *record, size_t size,
+	struct tripd_tally *tally)
+{
+	const struct record what = {id, record, size};
+	int ret = 0;
+
+	if (message->n_tallies == TRIPD_MESSAGE_TALLIES)
+		ret = tripd_message_flush(message);
+	if (ret == 0)
+		ret = put(message, write_record, &what);
+	if (ret != 0)
+		return ret;
+	message->n_records++;
+	if (tally != NULL)
+		message->tallies[message->n_tallies++] = tally;
+	return 0;
+}
+
+static gboolean
+write_template(struct tripd_message *message, const void *what, GError **error)
+{
+	const uint16_t *id = what;
+
+	return fbSessionExportTemplate(message->session, *id, error);
 }
 
 static int
 put_template(struct tripd_message *message, uint16_t id)
 {
-	GError *error = NULL;
-	int ret = 0;
+	return put(message, write_template, &id);
+}
 
-	for (unsigned int i = 0; ret == 0 && i < 2; i++) {
-		if (fbSessionExportTemplate(message->session, id, &error))
-			return 0;
-		if (!is_full(&error))
-			return -EMSGSIZE;
-		ret = tripd_message_flush(message);
-	}
-	return ret == 0 ? -EMSGSIZE : ret;
+static gboolean
+write_type(struct tripd_message *message, const void *what, GError **error)
+{
+	const fbInfoElement_t *element = what;
+
+	return fbInfoElementWriteOptionsRecord(
+		message->buf, element, TRIPD_MODEL_TYPES, TRIPD_MODEL_TYPES, error);
 }
 
 static int
 put_type(struct tripd_message *message, const fbInfoElement_t *element)
 {
-	GError *error = NULL;
-	int ret = 0;
+	int ret = put(message, write_type, element);
 
-	for (unsigned int i = 0; ret == 0 && i < 2; i++) {
-		if (fbInfoElementWriteOptionsRecord(
-			    message->buf, element, TRIPD_MODEL_TYPES, TRIPD_MODEL_TYPES, &error)) {
-			message->n_records++;
-			return 0;
-		}
-		if (!is_full(&error))
-			return -EMSGSIZE;
-		ret = tripd_message_flush(message);
-	}
-	return ret == 0 ? -EMSGSIZE : ret;
+	message->n_records += ret == 0;
+	return ret;
 }
 
-static int
-add_template(struct tripd_message *message, uint16_t id, fbTemplate_t *template)
-{
-	GError *error = NULL;
-	int ret = 0;
+struct added {
+	uint16_t id;
+	fbTemplate_t *template;
+};
 
-	for (unsigned int i = 0; ret == 0 && i < 2; i++) {
-		if (fbSessionAddTemplate(message->session, FALSE, id, template, &error) != 0)
-			return 0;
-		if (!is_full(&error))
-			return -EMSGSIZE;
-		ret = tripd_message_flush(message);
-	}
-	return ret == 0 ? -EMSGSIZE : ret;
+static gboolean
+add_template(struct tripd_message *message, const void *what, GError **error)
+{
+	const struct added *added = what;
+
+	return fbSessionAddTemplate(message->session, FALSE, added->id, added->template, error) !=
+	       0;
 }
 
 int
@@ -206,7 +230,7 @@ tripd_message_template(
 		return -EMSGSIZE;
 	}
 	message->templates[message->n_templates++] = id;
-	return add_template(message, id, template);
+	return put(message, add_template, &(struct added){id, template});
 }
 
 int
