@@ -407,6 +407,32 @@ nothing_is_lost_by_hand(void **state)
 	tripd_bed_close(&bed);
 }
 
+#define UNREAD(limit)                                                                           \
+	ALL "counter n\ncounter m\nquota q " limit " of all.packets\nwhen n >= 1 every 1 log\n" \
+	    "when q spent add m 1\nwhen q spent drop all\n"
+
+/* However much is to be read, what had fired by then is known to have: it does not fire again. */
+static void
+what_is_unread_has_fired(void **state)
+{
+	/* What a ring holds of trips that repeat is whole bursts. */
+	tripd_bed_open(&bed, UNREAD("4"), (struct tripd_live){1, 1, 256, 1});
+	assert_int_equal(bed.quota.max_events % 256, 0);
+	trip_cntr_add(bed.quota.counters[0], bed.quota.max_events);
+	tripd_bed_progress(&bed);
+	count_packets(4);
+	tripd_bed_progress(&bed);
+	free(answer_of("reload t\n" UNREAD("3")));
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 1);
+	turn();
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 1);
+	assert_int_equal(bed.quota.n_trips, bed.quota.max_events + 2);
+	assert_int_equal(bed.quota.n_overrun, 0);
+	give("reset q");
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+	tripd_bed_close(&bed);
+}
+
 /* Each trip makes another one. */
 static void
 trip_again(void *arg, const struct tripd_trip *trip)
@@ -426,13 +452,13 @@ trips_without_end_hold_nothing_up(void **state)
 	uint64_t left;
 
 	open_bed(ALL "counter n\nwhen n >= 1 every 1 log\nwhen n >= 2 reset all\n");
-	left = 16 * bed.quota.max_events;
+	left = 32 * (uint64_t)bed.quota.max_events;
 	count_packets(3);
 	trip_cntr_add(bed.quota.counters[0], 1000);
 	tripd_bed_progress(&bed);
 	bed.quota.told = trip_again;
 	bed.quota.told_arg = &left;
-	assert_true(tripd_quota_read(&bed.quota) <= bed.quota.max_events + 256);
+	assert_true(tripd_quota_read(&bed.quota) <= 2 * bed.quota.max_events + 256);
 	assert_true(left > 0);
 	update();
 	assert_true(left > 0);
@@ -486,6 +512,7 @@ main(void)
 		cmocka_unit_test(what_lasts_ends),
 		cmocka_unit_test(what_is_crossed_by_then_fires),
 		cmocka_unit_test(nothing_is_lost_by_hand),
+		cmocka_unit_test(what_is_unread_has_fired),
 		cmocka_unit_test(trips_without_end_hold_nothing_up),
 		cmocka_unit_test(nothing_is_lost_by_rules),
 	};

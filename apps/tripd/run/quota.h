@@ -145,7 +145,8 @@ struct tripd_quota {
 	uint64_t last_born;
 	/* Room that the domain has for the rules, others' share included. */
 	uint32_t max_flows, max_cntrs, max_works;
-	/* As many trips are there to be read at most. */
+	/* As many trips of what repeats are there to be read at most, and as many of what fires
+	 * once. */
 	uint32_t max_events;
 	/* All of them are: a change is not given up half way. */
 	bool at_work;

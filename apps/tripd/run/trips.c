@@ -210,7 +210,7 @@ tripd_quota_read(struct tripd_quota *quota)
 			else
 				take(quota, &events[i], time_ns);
 		n_new += (size_t)n;
-	} while (n == EVENTS_BURST && n_new < quota->max_events);
+	} while (n == EVENTS_BURST && n_new < 2 * (size_t)quota->max_events);
 	n_new += tripd_quota_each_read(quota, time_ns);
 	trip_domain_stats_read(quota->domain, &stats);
 	quota->n_overrun = stats.events_lost;
