@@ -79,7 +79,8 @@ void tripd_change_close_gone(struct tripd_quota *quota);
 /* Statements move to those at work, and work of those that are new is queued. */
 void tripd_change_take(struct tripd_change *change);
 
-/* Queues the work of a statement at work, or says that it could not be. */
+/* Queues the work of a statement at work, or says that it could not be; then it is tried again at
+ * each look. */
 void tripd_change_queue(struct tripd_change *change, unsigned int i);
 
 /* Puts it to work, once all that may fail is there. */

@@ -276,11 +276,9 @@ arm(struct tripd_quota *quota)
 	for (unsigned int i = 0; i < quota->rules->n_whens && ret == 0; i++) {
 		if (!quota->items[i].unarmed)
 			continue;
+		quota->items[i].unarmed = false;
 		if (!quota->rules->whens[i].gone)
 			ret = tripd_quota_queue_when(quota, i);
-		if (ret != 0)
-			(void)tripd_quota_cancel(quota, i);
-		quota->items[i].unarmed = ret != 0;
 	}
 	quota->periods.unarmed = ret != 0;
 	return ret;

@@ -273,8 +273,8 @@ int tripd_quota_gate(const struct tripd_quota *quota, struct tripd_item *item,
 /* What is left of one whose work is canceled. Returns what closing its gate does. */
 int tripd_quota_item_close(struct tripd_item *item);
 
-/* Queues the work of a `when`, from where its firings have come to, by its own counter or another;
- * cancels it, and tells whether it would have fired. */
+/* Queues the work of a `when`, from where its firings have come to, by its own counter or another:
+ * what cannot be queued is unarmed. Cancels it, and tells whether it would have fired. */
 int tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger);
 bool tripd_quota_cancel(struct tripd_quota *quota, unsigned int i);
 

@@ -197,7 +197,14 @@ queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger, bool
 int
 tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger)
 {
-	return queue(quota, i, trigger, false);
+	int ret = queue(quota, i, trigger, false);
+
+	/* All of it is, or nothing. */
+	if (ret != 0)
+		(void)tripd_quota_cancel(quota, i);
+	quota->items[i].unarmed = ret != 0;
+	quota->periods.unarmed |= ret != 0;
+	return ret;
 }
 
 bool
