@@ -21,18 +21,43 @@ static int64_t now;
 /* ---- what is refused --------------------------------------------------------------------------
  */
 
-/* By statement, a bit for each. */
-static uint64_t refused;
+static struct {
+	/* By statement, a bit for each. */
+	uint64_t statements;
+	/* A flow that does not pass; NULL: all do. */
+	const struct trip_flow *flow;
+	/* What the next passes that are done at once have come to, the last first. */
+	int results[2];
+	unsigned int n_results;
+} refused;
 
 int __real_trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 int __wrap_trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
+int __real_trip_work_read(
+	struct trip_domain *domain, struct trip_work_event *events, size_t size, unsigned int max);
+int __wrap_trip_work_read(
+	struct trip_domain *domain, struct trip_work_event *events, size_t size, unsigned int max);
 
 int
 __wrap_trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
 {
-	if (work->context < 64 && (refused >> work->context & 1) != 0)
-		return -ENOSPC;
-	return __real_trip_work_queue(domain, work, id);
+	bool is_refused = work->context < 64 && (refused.statements >> work->context & 1) != 0;
+
+	is_refused |= work->op_type == TRIP_OP_FLOW_PASS && refused.flow != NULL &&
+		      work->op.drop.flow == refused.flow;
+	return is_refused ? -ENOSPC : __real_trip_work_queue(domain, work, id);
+}
+
+int
+__wrap_trip_work_read(
+	struct trip_domain *domain, struct trip_work_event *events, size_t size, unsigned int max)
+{
+	int n = __real_trip_work_read(domain, events, size, max);
+
+	for (int i = 0; i < n; i++)
+		if (events[i].op_type == TRIP_OP_FLOW_PASS && refused.n_results > 0)
+			events[i].result = refused.results[--refused.n_results];
+	return n;
 }
 
 /* ---- rules at work ----------------------------------------------------------------------------
@@ -41,7 +66,7 @@ __wrap_trip_work_queue(struct trip_domain *domain, const struct trip_work *work,
 static void
 open_bed(const char *text)
 {
-	refused = 0;
+	memset(&refused, 0, sizeof(refused));
 	tripd_bed_open(&bed, text, (struct tripd_live){16, 16, 64, 1});
 	now = tripd_quota_seconds(&bed.quota);
 }
@@ -102,7 +127,7 @@ give(const char *text, const char *expected)
 static void
 refuse(uint64_t statements)
 {
-	refused = statements;
+	refused.statements = statements;
 	send_some(4);
 	assert_int_equal(update(0), -ENOSPC);
 	turn();
@@ -119,7 +144,7 @@ what_a_change_has_queued_is_queued_once(void **state)
 	open_bed(ALL "quota q 8 of all.packets\nwhen q >= 75 % every 2 log\n"
 		     "when q >= 5 every 3 drop all\nwhen all.packets >= 4 reset q\n");
 	refuse(1 | 2);
-	refused = 0;
+	refused.statements = 0;
 	give("apply f\nquota q 16 of all.packets\n", "");
 	give("apply f\ncount all port 0 pattern eth / ipv4 / end\n", "");
 	assert_int_equal(update(1), 0);
@@ -137,12 +162,12 @@ static void
 what_a_change_could_not_queue_is_tried_again(void **state)
 {
 	open_bed(ALL "quota q 8 of all.packets\nwhen q >= 5 every 2 drop all\n");
-	refused = 1 | 2;
+	refused.statements = 1 | 2;
 	give("apply f\nwhen all.packets >= 2 log\n", "when all.packets >= 2 log: ");
 	give("apply f\ncount all port 0 pattern eth / ipv4 / end\n",
 		"when q >= 5 every 2 drop all: ");
 	assert_int_equal(update(0), -ENOSPC);
-	refused = 0;
+	refused.statements = 0;
 	assert_int_equal(update(1), 0);
 	trip_cntr_add(bed.quota.counters[0], 8);
 	trip_cntr_add(bed.quota.counts[0].packets, 2);
@@ -153,12 +178,108 @@ what_a_change_could_not_queue_is_tried_again(void **state)
 	tripd_bed_close(&bed);
 }
 
+/* ---- nothing else is kept from it -------------------------------------------------------------
+ */
+
+static enum trip_flow_fate
+fate_of(unsigned int count)
+{
+	struct trip_flow_count sum;
+
+	assert_int_equal(trip_apply_count_query(&bed.quota.counts[count], &sum), 0);
+	return sum.fate;
+}
+
+/* Neither what is behind it in the rules, nor what begins anew in the same second. */
+static void
+what_is_not_refused_is_armed(void **state)
+{
+	open_bed(ALL "quota q 8 of all.packets\nwhen q >= 3 log\nwhen q >= 2 log\n"
+		     "when all.packets >= 4 every 4 reset q\n");
+	refuse(1);
+	for (unsigned int i = 0; i < 3; i++) {
+		send_some(3);
+		assert_int_equal(bed.quota.n_trips, 1);
+		assert_int_equal(bed.quota.trips[0].when, 1);
+		send_some(1);
+		assert_int_equal(update(0), 0);
+		turn();
+		tripd_quota_forget(&bed.quota);
+		assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 0);
+		/* The next second, it is tried again. */
+		assert_int_equal(update(1), -ENOSPC);
+	}
+	refused.statements = 0;
+	assert_int_equal(update(1), 0);
+	send_some(3);
+	assert_int_equal(bed.quota.n_trips, 2);
+	tripd_bed_close(&bed);
+}
+
+#define TWO                                                                      \
+	"count one port 0 pattern eth / end\n"                                   \
+	"count two port 0 priority 1 pattern eth / end\n"                        \
+	"quota q 8 of one.packets\nwhen q >= 4 drop one\nwhen q >= 2 drop two\n" \
+	"when one.packets >= 4 every 4 reset q\n"
+
+static void
+expect_fates(enum trip_flow_fate one, enum trip_flow_fate two)
+{
+	turn();
+	assert_int_equal(fate_of(0), one);
+	assert_int_equal(fate_of(1), two);
+}
+
+/* A count that does not pass keeps no other one from it, and no statement from being armed. */
+static void
+what_is_not_refused_passes(void **state)
+{
+	open_bed(TWO);
+	refused.flow = bed.quota.counts[0].flows[0];
+	send_some(4);
+	expect_fates(TRIP_FLOW_FATE_DROP, TRIP_FLOW_FATE_DROP);
+	assert_int_equal(update(0), -ENOSPC);
+	expect_fates(TRIP_FLOW_FATE_DROP, TRIP_FLOW_FATE_PASS);
+	send_some(2);
+	expect_fates(TRIP_FLOW_FATE_DROP, TRIP_FLOW_FATE_DROP);
+	/* Once a second. */
+	assert_int_equal(update(0), 0);
+	assert_int_equal(update(1), -ENOSPC);
+	refused.flow = NULL;
+	assert_int_equal(update(0), 0);
+	expect_fates(TRIP_FLOW_FATE_DROP, TRIP_FLOW_FATE_DROP);
+	assert_int_equal(update(1), 0);
+	expect_fates(TRIP_FLOW_FATE_PASS, TRIP_FLOW_FATE_DROP);
+	send_some(2);
+	expect_fates(TRIP_FLOW_FATE_DROP, TRIP_FLOW_FATE_DROP);
+	tripd_bed_close(&bed);
+}
+
+/* Each count has its own result: one that is deleted does not hide another. */
+static void
+each_count_has_its_own_result(void **state)
+{
+	open_bed(TWO);
+	send_some(4);
+	refused.results[1] = -ENOENT;
+	refused.results[0] = -EIO;
+	refused.n_results = 2;
+	assert_int_equal(update(0), -EIO);
+	/* It is tried again. */
+	assert_int_equal(update(1), 0);
+	expect_fates(TRIP_FLOW_FATE_PASS, TRIP_FLOW_FATE_PASS);
+	tripd_bed_close(&bed);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_change_has_queued_is_queued_once),
 		cmocka_unit_test(what_a_change_could_not_queue_is_tried_again),
+		cmocka_unit_test(what_is_not_refused_is_armed),
+		cmocka_unit_test(what_is_not_refused_passes),
+		cmocka_unit_test(each_count_has_its_own_result),
 	};
 	int ret = tripd_bed_init();
 

@@ -117,7 +117,7 @@ tripd_anew_reset_now(struct tripd_quota *quota, bool on_count, unsigned int inde
 		on_count ? quota->anew_counts[2 * index].asked : quota->anew_counters[index].asked;
 	int ret;
 
-	quota->periods.failed_at = INT64_MIN;
+	quota->periods.failed = 0;
 	ask(quota, on_count, index, true);
 	ret = tripd_period_update(quota, tripd_quota_seconds(quota));
 	if (ret != 0 && !before)

@@ -430,7 +430,7 @@ tripd_change_carry_out(struct tripd_change *change)
 	tripd_change_take(change);
 	tripd_quota_settled(change->quota);
 	/* What does not is tried at the next look. */
-	change->quota->periods.released |= tripd_period_pass(change->quota) != 0;
+	(void)tripd_period_pass(change->quota);
 	end_counts(change);
 	end_others(change);
 }

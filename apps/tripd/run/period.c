@@ -22,6 +22,7 @@
 #include "rules.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+#define ARM_NS UINT64_C(2000000000)
 
 const char *
 tripd_period_unit(const struct trip_rules_quota *quota)
@@ -171,6 +172,8 @@ find_held(struct tripd_quota *quota)
 		quota->holds[i].held = quota->holds[i].by_hand != 0;
 		quota->holds[i].passes = false;
 		quota->holds[i].police = 0;
+		quota->holds[i].left = 0;
+		quota->holds[i].error = 0;
 	}
 	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		const struct trip_rules_when *when = &rules->whens[i];
@@ -214,6 +217,14 @@ find_passing(struct tripd_quota *quota)
 		quota->items[i].owed = tripd_quota_owes(quota, i);
 		hold->passes |= quota->items[i].owed && !hold->held && is_above_police(quota, i);
 	}
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
+		struct tripd_hold *hold = &quota->holds[i];
+
+		if (hold->passes && hold->refused == quota->periods.looked_at + 1) {
+			hold->passes = false;
+			quota->periods.released = true;
+		}
+	}
 }
 
 /* It passes, and at once the police of another statement, if there is one, is in force again. */
@@ -221,38 +232,46 @@ static void
 let_pass(struct tripd_quota *quota, unsigned int count)
 {
 	static const struct trip_rules_when pass = {.op = TRIP_RULES_OP_PASS};
-	unsigned int police = quota->holds[count].police;
+	struct tripd_hold *hold = &quota->holds[count];
 
-	(void)tripd_quota_now_add(quota, &quota->counts[count], &pass);
-	if (police != 0)
+	(void)tripd_quota_now_add(quota, &quota->counts[count], &pass, hold);
+	if (hold->police != 0)
 		(void)tripd_quota_now_add(
-			quota, &quota->counts[count], &quota->rules->whens[police - 1]);
+			quota, &quota->counts[count], &quota->rules->whens[hold->police - 1], hold);
 }
 
-int
-tripd_period_pass(struct tripd_quota *quota)
+/* Returns what keeps a count from passing. */
+static int
+check_passed(struct tripd_quota *quota, unsigned int count)
 {
-	const struct trip_rules *rules = quota->rules;
-	uint64_t now = quota->n_events;
-	int ret;
+	struct tripd_hold *hold = &quota->holds[count];
+	int error = hold->left > 0 && hold->error == 0 ? -ETIMEDOUT : hold->error;
 
-	find_passing(quota);
-	tripd_quota_now_begin(quota);
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		if (quota->holds[i].passes && !rules->counts[i].gone)
-			let_pass(quota, i);
-	ret = tripd_quota_now_end(quota);
 	/* What was deleted passes already. */
-	if (ret != 0 && ret != -ENOENT)
-		return tripd_fail(
-			ret, "what was dropped or policed does not pass: %s", trip_strerror(ret));
-	for (unsigned int i = 0; i < rules->n_whens; i++) {
+	if (error == 0 || error == -ENOENT) {
+		hold->refused = 0;
+		return 0;
+	}
+	/* What is tried again is said once. */
+	if (hold->refused == 0)
+		tripd_fail(error, "count %s: what was dropped or policed does not pass: %s",
+			quota->rules->counts[count].name, trip_strerror(error));
+	hold->passes = false;
+	hold->refused = quota->periods.looked_at + 1;
+	quota->periods.released = true;
+	return error;
+}
+
+static void
+note_passed(struct tripd_quota *quota, uint64_t now)
+{
+	for (unsigned int i = 0; i < quota->rules->n_whens; i++) {
 		struct tripd_hold *hold;
 
 		/* What has fired meanwhile owes nothing. */
 		if (!quota->items[i].owed)
 			continue;
-		hold = &quota->holds[rules->whens[i].target];
+		hold = &quota->holds[quota->rules->whens[i].target];
 		quota->items[i].owed = !hold->passes;
 		if (!hold->passes)
 			continue;
@@ -261,27 +280,72 @@ tripd_period_pass(struct tripd_quota *quota)
 		if (hold->police == 0)
 			hold->passed_at = RTE_MAX(hold->passed_at, now);
 	}
-	return 0;
+}
+
+int
+tripd_period_pass(struct tripd_quota *quota)
+{
+	uint64_t now = quota->n_events;
+	int ret, first = 0;
+
+	/* What ends while others pass may release more. */
+	quota->periods.released = false;
+	find_passing(quota);
+	tripd_quota_now_begin(quota);
+	for (unsigned int i = 0; i < quota->rules->n_counts; i++)
+		if (quota->holds[i].passes && !quota->rules->counts[i].gone)
+			let_pass(quota, i);
+	(void)tripd_quota_now_end(quota);
+	for (unsigned int i = 0; i < quota->rules->n_counts; i++) {
+		if (!quota->holds[i].passes)
+			continue;
+		ret = check_passed(quota, i);
+		first = first == 0 ? ret : first;
+	}
+	note_passed(quota, now);
+	return first;
 }
 
 /* ---- what has ended begins anew ----------------------------------------------------------------
  */
 
-/* What cannot be queued now is at the next look. */
+/* What is tried again is said once. */
 static int
-arm(struct tripd_quota *quota)
+arm_one(struct tripd_quota *quota, unsigned int i, int64_t now)
 {
-	int ret = 0;
+	struct tripd_item *item = &quota->items[i];
+	int ret;
 
-	for (unsigned int i = 0; i < quota->rules->n_whens && ret == 0; i++) {
-		if (!quota->items[i].unarmed)
-			continue;
-		quota->items[i].unarmed = false;
-		if (!quota->rules->whens[i].gone)
-			ret = tripd_quota_queue_when(quota, i);
-	}
-	quota->periods.unarmed = ret != 0;
+	if (item->refused != 0)
+		ret = tripd_quota_queue(
+			quota, i, tripd_quota_trigger(quota, &quota->rules->whens[i]));
+	else
+		ret = tripd_quota_queue_when(quota, i);
+	item->refused = ret != 0 ? now + 1 : 0;
 	return ret;
+}
+
+/* What cannot be queued now is a second later, and keeps nothing else from it. All of it waits for
+ * room but once. */
+static int
+arm(struct tripd_quota *quota, int64_t now)
+{
+	int ret, first = 0;
+
+	quota->periods.unarmed = false;
+	quota->queue_by = now_ns(CLOCK_MONOTONIC) + ARM_NS;
+	for (unsigned int i = 0; i < quota->rules->n_whens; i++) {
+		struct tripd_item *item = &quota->items[i];
+
+		item->unarmed &= !quota->rules->whens[i].gone;
+		if (!item->unarmed)
+			continue;
+		ret = item->refused != now + 1 ? arm_one(quota, i, now) : 0;
+		quota->periods.unarmed |= item->unarmed;
+		first = first == 0 ? ret : first;
+	}
+	quota->queue_by = 0;
+	return first;
 }
 
 /* The clock was set back. One that began later than what is the next end by now ends there: else it
@@ -306,22 +370,23 @@ int
 tripd_period_update(struct tripd_quota *quota, int64_t now)
 {
 	struct tripd_periods *periods = &quota->periods;
-	int ret;
+	int began = 0, passed = 0, armed = 0;
 
 	if (now < periods->looked_at)
 		follow_back(quota, now);
 	periods->looked_at = now;
-	if (periods->failed_at == now)
-		return 0;
-	ret = tripd_anew_begin(quota, now);
+	if (periods->failed != now + 1) {
+		began = tripd_anew_begin(quota, now);
+		periods->failed = began != 0 ? now + 1 : 0;
+	}
 	/* Before anything drops again. */
-	if (ret == 0 && periods->released)
-		ret = tripd_period_pass(quota);
-	periods->released &= ret != 0;
-	if (ret == 0 && periods->unarmed)
-		ret = arm(quota);
-	periods->failed_at = ret != 0 ? now : INT64_MIN;
-	return ret;
+	if (periods->released)
+		passed = tripd_period_pass(quota);
+	if (periods->unarmed)
+		armed = arm(quota, now);
+	if (began != 0)
+		return began;
+	return passed != 0 ? passed : armed;
 }
 
 /* ---- what has ended is said --------------------------------------------------------------------

@@ -39,8 +39,8 @@ struct tripd_periods {
 	unsigned int n;
 	/* What may have held a count has ended; there is work that is to be queued. */
 	bool released, unarmed;
-	/* When that could not be done; it is tried again a second later. */
-	int64_t failed_at;
+	/* The second in which nothing could begin anew, and 1; it is tried again a second later. */
+	int64_t failed;
 	/* What the clock was at the last look. */
 	int64_t looked_at;
 	/* Of those that have ended and are still to be said, in order. */
@@ -82,13 +82,15 @@ int tripd_period_late(struct tripd_quota *quota);
 /*
  * Ends the periods that are over, and begins the next ones; and what was reset begins anew: all of
  * it together (anew.h). However many the clock has jumped over, what was counted is one period's;
- * one that it is set back to does not begin again. Returns 0, or the negative errno of what could
- * not pass or be armed again, with that said: the call tries it again a second later.
+ * one that it is set back to does not begin again. Returns 0, or the first negative errno of what
+ * could not begin, pass or be armed again, each with that said, and a second later the call tries
+ * it again: beside that, all is done.
  */
 int tripd_period_update(struct tripd_quota *quota, int64_t now);
 
 /* What statements have dropped or policed by what has begun anew since passes, unless something
- * holds it yet. 0, or a negative errno, with that said. */
+ * holds it yet. 0, or the first negative errno, with each said: the others pass, and those are
+ * tried again by the next call that looks at the clock a second later. */
 int tripd_period_pass(struct tripd_quota *quota);
 
 /* One has ended: that is to be said. */

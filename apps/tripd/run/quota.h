@@ -15,6 +15,8 @@
 #include "start/engine.h"
 #include "start/plan.h"
 
+struct trip_apply_when;
+
 /* One firing, as the control thread read it. */
 struct tripd_trip {
 	/* Index of the `when` in the rules. */
@@ -47,8 +49,9 @@ struct tripd_item {
 	bool owed;
 	/* It is queued by the counter that stands in for its own. */
 	bool late;
-	/* It could not be queued, and is to be. */
+	/* It could not be queued, and is to be; the second in which that failed last, and 1. */
 	bool unarmed;
+	int64_t refused;
 	/* Of what goes on that had begun, firings that are none; and in the order of events, since
 	 * when it does. */
 	unsigned int goes_on;
@@ -71,8 +74,10 @@ struct tripd_each {
 	uint64_t said_refused, said_ns;
 };
 
-/* Contexts from this on are of what is done at once. */
+/* Contexts from this on are of what is done at once: which time it is, and in the lower half whose
+ * its result is. */
 #define TRIPD_NOW (UINT64_C(1) << 63)
+#define TRIPD_NOW_TIME (UINT64_C(1) << 32)
 
 /* What is done at once, and awaited together: its events have this context. */
 struct tripd_now {
@@ -96,6 +101,11 @@ struct tripd_hold {
 	bool held, passes;
 	/* Likewise: the statement whose police is in force behind that, and 1; 0: none is. */
 	unsigned int police;
+	/* Likewise: operations that are not done yet, and the first error of those that are. */
+	unsigned int left;
+	int error;
+	/* The second in which it did not pass last, and 1; 0: it did. */
+	int64_t refused;
 };
 
 /*
@@ -150,6 +160,8 @@ struct tripd_quota {
 	uint32_t max_events;
 	/* All of them are: a change is not given up half way. */
 	bool at_work;
+	/* Until when all that is queued waits for room; 0: each has its own time. */
+	uint64_t queue_by;
 	struct tripd_now now;
 	/* Where each firing goes as it is read; NULL: nowhere. */
 	void (*told)(void *arg, const struct tripd_trip *trip);
@@ -270,6 +282,12 @@ int tripd_quota_room(struct tripd_item *item, unsigned int n);
 int tripd_quota_gate(const struct tripd_quota *quota, struct tripd_item *item,
 	const struct trip_rules_when *when);
 
+/* Queues the items of one behind those that it has; cancels them all, and tells whether they would
+ * have fired. */
+int tripd_quota_item_queue(
+	struct tripd_quota *quota, struct tripd_item *item, const struct trip_apply_when *when);
+bool tripd_quota_item_cancel(const struct tripd_quota *quota, struct tripd_item *item);
+
 /* What is left of one whose work is canceled. Returns what closing its gate does. */
 int tripd_quota_item_close(struct tripd_item *item);
 
@@ -303,11 +321,12 @@ void tripd_quota_settled(struct tripd_quota *quota);
 /*
  * Does operations of rules at once: begins, adds each, on the flows of a count, or with NULL on its
  * counter, and waits until all are done. Returns the first error, of adding or doing; what is not
- * done within two seconds is taken back, and -ETIMEDOUT.
+ * done within two seconds is taken back, and -ETIMEDOUT. Those that are added of a hold have their
+ * own error there.
  */
 void tripd_quota_now_begin(struct tripd_quota *quota);
 int tripd_quota_now_add(struct tripd_quota *quota, const struct trip_apply_count *count,
-	const struct trip_rules_when *rule);
+	const struct trip_rules_when *rule, struct tripd_hold *hold);
 int tripd_quota_now_end(struct tripd_quota *quota);
 /* Likewise, for the homes of these counters to look at what flows have counted, as far as they can
  * know it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Deferred work of the rules: queued, canceled, and operations that are done at once. */
+/* Deferred work of the rules: queued and canceled. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -103,7 +103,8 @@ keep_id(struct tripd_item *item, uint64_t id)
 static int
 queue_one(struct tripd_quota *quota, const struct trip_work *work, uint64_t *id)
 {
-	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + DONE_NS;
+	uint64_t deadline =
+		quota->queue_by != 0 ? quota->queue_by : now_ns(CLOCK_MONOTONIC) + DONE_NS;
 	int ret;
 
 	if (!quota->at_work && tripd_signals_came())
@@ -137,15 +138,19 @@ queue_work(void *arg, const struct trip_work *work)
 	return ret;
 }
 
-/* Behind what it has queued, or none of it. */
-static int
-queue_all(const struct trip_apply_when *when)
+int
+tripd_quota_item_queue(
+	struct tripd_quota *quota, struct tripd_item *item, const struct trip_apply_when *when)
 {
-	struct tripd_item *item = ((const struct queueing *)when->arg)->item;
+	struct queueing queueing = {quota, item};
+	struct trip_apply_when own = *when;
 	unsigned int n = when->count != NULL ? when->count->n_flows : 1;
 	int ret = tripd_quota_room(item, item->n + n + (when->gate != NULL));
 
-	return ret == 0 ? trip_apply_when(when) : ret;
+	own.find = find_of_pair;
+	own.queue = queue_work;
+	own.arg = &queueing;
+	return ret == 0 ? trip_apply_when(&own) : ret;
 }
 
 /* A statement as it is put to work: what triggers it and when is the caller's. */
@@ -161,8 +166,6 @@ work_of(struct tripd_quota *quota, unsigned int i, const struct trip_rules_when 
 		.cntr = target == TRIP_OP_ON_CNTR ? quota->counters[rule->target] : NULL,
 		.function = rule->op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
 		.context = i,
-		.find = find_of_pair,
-		.queue = queue_work,
 	};
 }
 
@@ -171,7 +174,6 @@ static int
 queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger, bool begun)
 {
 	struct trip_rules_when rule = quota->rules->whens[i];
-	struct queueing queueing = {quota, &quota->items[i]};
 	struct trip_apply_when when;
 	int ret = tripd_quota_gate(quota, &quota->items[i], &rule);
 
@@ -189,9 +191,8 @@ queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger, bool
 	when.trigger = trigger;
 	when.gate = quota->items[i].gate;
 	when.begun = begun;
-	when.arg = &queueing;
 	quota->items[i].n = 0;
-	return queue_all(&when);
+	return tripd_quota_item_queue(quota, &quota->items[i], &when);
 }
 
 int
@@ -234,7 +235,6 @@ go_on_for_a_time(struct tripd_quota *quota, unsigned int i)
 		.target = quota->rules->whens[i].target,
 		.lasts = quota->rules->whens[i].lasts};
 	uint64_t since = trip_cntr_read(trip_clock_cntr(quota->domain)) - item->fired_ns;
-	struct queueing queueing = {quota, item};
 	struct trip_apply_when when = work_of(quota, i, &rule);
 	int ret;
 
@@ -242,10 +242,9 @@ go_on_for_a_time(struct tripd_quota *quota, unsigned int i)
 	rule.lasts = RTE_MAX(rule.lasts, since + 1) - since;
 	/* Any counter has reached 0; what waits for the idle one is flushed. */
 	when.trigger = when.count->packets;
-	when.arg = &queueing;
 	item->goes_on++;
 	item->goes_on_at = quota->n_events;
-	ret = queue_all(&when);
+	ret = tripd_quota_item_queue(quota, item, &when);
 	item->goes_on -= ret != 0;
 	return ret;
 }
@@ -257,8 +256,8 @@ tripd_quota_go_on(struct tripd_quota *quota, unsigned int i)
 						 : go_on_as_begun(quota, i);
 }
 
-static bool
-cancel(struct tripd_quota *quota, struct tripd_item *item)
+bool
+tripd_quota_item_cancel(const struct tripd_quota *quota, struct tripd_item *item)
 {
 	bool waited = false;
 
@@ -276,7 +275,7 @@ cancel(struct tripd_quota *quota, struct tripd_item *item)
 bool
 tripd_quota_cancel(struct tripd_quota *quota, unsigned int i)
 {
-	return cancel(quota, &quota->items[i]);
+	return tripd_quota_item_cancel(quota, &quota->items[i]);
 }
 
 void
@@ -318,124 +317,4 @@ tripd_quota_settled(struct tripd_quota *quota)
 	/* Nothing waits for this counter; what others have started has finished. */
 	trip_work_flush(quota->domain, quota->idle);
 	tripd_quota_read(quota);
-}
-
-void
-tripd_quota_did(struct tripd_quota *quota, const struct trip_work_event *event)
-{
-	struct tripd_now *now = &quota->now;
-
-	/* One that came too late was given up. */
-	if (event->context != now->context || now->left == 0)
-		return;
-	now->left--;
-	now->done_at = quota->n_events;
-	if (now->result == 0)
-		now->result = event->result;
-}
-
-void
-tripd_quota_now_begin(struct tripd_quota *quota)
-{
-	struct tripd_now *now = &quota->now;
-
-	now->context = TRIPD_NOW | (now->context + 1);
-	now->left = 0;
-	now->result = 0;
-	now->item.n = 0;
-}
-
-static int
-add_now(struct tripd_quota *quota, struct trip_apply_when *when)
-{
-	struct queueing queueing = {quota, &quota->now.item};
-	int ret;
-
-	when->queue = queue_work;
-	when->arg = &queueing;
-	ret = queue_all(when);
-	quota->now.left += ret == 0 && when->context == quota->now.context;
-	if (quota->now.result == 0)
-		quota->now.result = ret;
-	return ret;
-}
-
-/* What waits for 1 has the home look, if flows have counted anything. Where it is not known that
- * they have, it may not fire; its event is nobody's. */
-void
-tripd_quota_now_look(struct tripd_quota *quota, struct trip_cntr *cntr)
-{
-	static const struct trip_rules_when one = {.op = TRIP_RULES_OP_ADD, .threshold = 1};
-	struct trip_apply_when when = {
-		.rule = &one,
-		.trigger = cntr,
-		.cntr = quota->idle,
-		.context = trip_cntr_read(cntr) > 0 ? quota->now.context : TRIPD_NOW,
-	};
-
-	(void)add_now(quota, &when);
-}
-
-/* When this is done, all that was added before has been accepted, and has rung if it is to. Before
- * a home accepts one more, it looks at what has rung. */
-void
-tripd_quota_now_looked(struct tripd_quota *quota)
-{
-	static const struct trip_rules_when nothing = {.op = TRIP_RULES_OP_ADD};
-	struct trip_apply_when when = {
-		.rule = &nothing,
-		.trigger = quota->idle,
-		.cntr = quota->idle,
-		.context = quota->now.context,
-	};
-
-	for (unsigned int i = 0; i < 2; i++) {
-		(void)add_now(quota, &when);
-		(void)tripd_quota_now_end(quota);
-	}
-	(void)cancel(quota, &quota->now.item);
-}
-
-int
-tripd_quota_now_add(struct tripd_quota *quota, const struct trip_apply_count *count,
-	const struct trip_rules_when *rule)
-{
-	const struct trip_rules_when at_once = {
-		.op = rule->op, .value = rule->value, .unit = rule->unit, .target = rule->target};
-	struct trip_apply_when when = {
-		.rule = &at_once,
-		.context = quota->now.context,
-		.trigger = quota->idle,
-		.count = count,
-		.cntr = count == NULL ? quota->counters[rule->target] : NULL,
-	};
-
-	return add_now(quota, &when);
-}
-
-int
-tripd_quota_now_end(struct tripd_quota *quota)
-{
-	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + DONE_NS;
-	struct tripd_now *now = &quota->now;
-
-	while (now->left > 0 && now_ns(CLOCK_MONOTONIC) < deadline) {
-		tripd_quota_pause(quota);
-		tripd_quota_read(quota);
-	}
-	if (now->left > 0 && now->result == 0)
-		now->result = -ETIMEDOUT;
-	now->left = 0;
-	if (now->result != 0)
-		(void)cancel(quota, &now->item);
-	return now->result;
-}
-
-int
-tripd_quota_do(struct tripd_quota *quota, const struct trip_apply_count *count,
-	const struct trip_rules_when *rule)
-{
-	tripd_quota_now_begin(quota);
-	(void)tripd_quota_now_add(quota, count, rule);
-	return tripd_quota_now_end(quota);
 }

@@ -76,8 +76,13 @@ void
 tripd_quota_passed(
 	struct tripd_quota *quota, unsigned int count, enum trip_rules_op op, uint64_t at)
 {
-	quota->holds[count] =
-		(struct tripd_hold){.passed = op == TRIP_RULES_OP_PASS, .passed_at = at};
+	struct tripd_hold *hold = &quota->holds[count];
+
+	/* Of operations that are under way it is known yet when they are done. */
+	hold->by_hand = 0;
+	hold->passed = op == TRIP_RULES_OP_PASS;
+	hold->passed_at = at;
+	hold->passes = false;
 }
 
 /* What has become of a statement, and of what it acts on. */
