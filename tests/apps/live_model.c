@@ -166,6 +166,17 @@ pass_owed(struct model *model)
 	}
 }
 
+/* Which has fired by one of its values, and holds on by the other. */
+static bool
+holds_on(struct model *model, unsigned int name)
+{
+	const struct model_rule *rule = model_find(model, name);
+	struct model_state *state = &model->states[name];
+
+	return rule->kind == MODEL_ANY && state->fired > 0 &&
+	       (state->value >= rule->threshold || model->total >= rule->threshold);
+}
+
 /* What stands on it is armed again, and what that has dropped is to pass; what ends by itself has
  * ended. */
 static void
@@ -173,6 +184,8 @@ arm_again(struct model *model, unsigned int name)
 {
 	struct model_state *state = &model->states[name];
 
+	if (holds_on(model, name))
+		return;
 	state->owed |= state->by_rule;
 	state->by_rule = state->rate_holds = false;
 	state->held = state->total_held = false;

@@ -50,7 +50,10 @@ update(void)
 static void
 turn(void)
 {
+	unsigned int rounds = 0;
+
 	do {
+		assert_true(rounds++ < 1000);
 		tripd_bed_progress(&bed);
 		tripd_quota_read(&bed.quota);
 		update();
@@ -212,6 +215,65 @@ what_is_reached_at_0_does_not_go_round(void **state)
 	trip_cntr_add(bed.quota.counters[0], 2);
 	turn();
 	assert_int_equal(bed.quota.n_trips, 12);
+	tripd_bed_close(&bed);
+}
+
+/* An all() or any() that holds by what does not begin anew goes on: it fires again once it has not
+ * held, and so what it has dropped stays dropped till then. */
+static void
+what_still_holds_does_not_go_round(void **state)
+{
+	open_bed(ALL "counter n\ncounter m\n"
+		     "when any(all.packets >= 4, after 1ns) reset all\n"
+		     "when any(all.packets >= 3, n >= 1) add m 1\n"
+		     "when all(any(all.packets >= 3, n >= 1), n >= 2) drop all\n");
+	while (bed.quota.n_trips == 0)
+		turn();
+	assert_int_equal(bed.quota.n_trips, 1);
+	trip_cntr_add(bed.quota.counters[0], 1);
+	turn();
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 1);
+	give("reset all");
+	send_some(3);
+	give("reset n");
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 1);
+	give("reset all");
+	send_some(2);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 1);
+	send_some(1);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 2);
+	trip_cntr_add(bed.quota.counters[0], 2);
+	turn();
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	give("reset all");
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(bed.quota.n_trips, 4);
+	give("reset n");
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+	trip_cntr_add(bed.quota.counters[0], 2);
+	turn();
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 3);
+	tripd_bed_close(&bed);
+}
+
+/* The next period of a quota is told to what waits for 0; what resets it is not told so. */
+static void
+a_quota_that_is_reset_does_not_go_round(void **state)
+{
+	const struct tripd_period *period;
+
+	open_bed(ALL "counter c\nquota q 8 per minute of all.packets\n"
+		     "when q >= 0 add c 1\nwhen c >= 1 every 1 reset q\n");
+	period = &bed.quota.periods.all[0];
+	for (unsigned int i = 1; i <= 3; i++) {
+		turn();
+		assert_int_equal(trip_cntr_read(bed.quota.counters[0]), i);
+		assert_int_equal(period->n_ended, 3 * i - 2);
+		give("reset q");
+		assert_int_equal(trip_cntr_read(bed.quota.counters[0]), i);
+		assert_int_equal(tripd_period_update(&bed.quota, period->ends), 0);
+	}
 	tripd_bed_close(&bed);
 }
 
@@ -508,6 +570,8 @@ main(void)
 		cmocka_unit_test(a_counter_is_reset),
 		cmocka_unit_test(pairs_begin_anew),
 		cmocka_unit_test(what_is_reached_at_0_does_not_go_round),
+		cmocka_unit_test(what_still_holds_does_not_go_round),
+		cmocka_unit_test(a_quota_that_is_reset_does_not_go_round),
 		cmocka_unit_test(what_was_dropped_passes),
 		cmocka_unit_test(what_lasts_ends),
 		cmocka_unit_test(what_is_crossed_by_then_fires),

@@ -391,6 +391,25 @@ when {of} >= {most + 1} log
         equal(found, times * [(4, 10)], f'trips by {change}')
 
 
+def what_goes_round_holds_no_packet_up(bench):
+    """What still holds behind its own reset does that once; and counters that have each other begin anew have an end."""
+    files = [bench.file('in.pcap')]
+    write(files[0], [(i, (i, 0, 'dns')) for i in range(10)])
+    lines = run_by_clock(bench, files, RULES.split('\n', 1)[0] + '''
+when any(dns.packets >= 3, after 4s) reset dns
+when dns.packets >= 2 every 1 log
+''')
+    equal([(t['line'], t['packet_time'] // SECOND, t['value']) for t in lines if t['event'] == 'trip'],
+          [(3, 1, 2), (3, 2, 3), (2, 2, 1), (2, 4, 1)] + [(3, i, i - 3) for i in range(5, 10)], 'what holds on')
+    ring = range(12)
+    lines = run_by_clock(bench, files, RULES.split('\n', 1)[0] + '''
+when dns.packets >= 1 add c0 1
+when dns.packets >= 2 every 1 log
+''' + ''.join(f'counter c{i}\nwhen c{i} >= 1 add c{(i + 1) % len(ring)} 1\nwhen c{i} >= 1 reset c{i}\n' for i in ring))
+    equal([(t['packet_time'] // SECOND, t['value']) for t in lines if t['event'] == 'trip' and t['line'] == 3],
+          [(i, i + 1) for i in range(1, 10)], 'packets while counters go round')
+
+
 def ports_without_times_are_refused(bench):
     capture = bench.pcap('in.pcap', [ethernet(b'')])
     for device in 'net_null0', f'net_pcap0,rx_pcap={capture},infinite_rx=1':
@@ -405,4 +424,4 @@ main(captures_are_judged_by_their_times, queues_are_merged_by_time, any_time_is_
      a_jump_of_years_is_gone_through, what_lasts_does_not_keep_it_from_its_end,
      lines_are_bounded_by_the_time_of_the_packets, a_period_has_all_that_came_in_it,
      each_period_has_its_line_among_those_of_trips,
-     what_is_set_has_nothing_of_what_came_before, recorded_captures_have_periods, ports_without_times_are_refused)
+     what_is_set_has_nothing_of_what_came_before, what_goes_round_holds_no_packet_up, recorded_captures_have_periods, ports_without_times_are_refused)

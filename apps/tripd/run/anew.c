@@ -14,6 +14,7 @@
 #include <trip.h>
 
 #include "anew.h"
+#include "anew_value.h"
 #include "apply/period.h"
 #include "now.h"
 #include "period.h"
@@ -23,66 +24,6 @@
 
 #define LATE_NS UINT64_C(2000000000)
 
-/* ---- what there is: packets and bytes of each count, then the counters -------------------------
- */
-
-static unsigned int
-n_values(const struct tripd_quota *quota)
-{
-	return 2 * quota->rules->n_counts + quota->rules->n_counters;
-}
-
-/* UINT_MAX: it is none of these. */
-static unsigned int
-value_of(const struct tripd_quota *quota, enum trip_rules_ref ref, unsigned int index)
-{
-	switch (ref) {
-	case TRIP_RULES_REF_PACKETS:
-		return 2 * index;
-	case TRIP_RULES_REF_BYTES:
-		return 2 * index + 1;
-	case TRIP_RULES_REF_COUNTER:
-		return 2 * quota->rules->n_counts + index;
-	default:
-		return UINT_MAX;
-	}
-}
-
-static struct tripd_anew *
-anew_of(const struct tripd_quota *quota, unsigned int value)
-{
-	unsigned int n = 2 * quota->rules->n_counts;
-
-	return value < n ? &quota->anew_counts[value] : &quota->anew_counters[value - n];
-}
-
-static struct trip_cntr *
-cntr_of(const struct tripd_quota *quota, unsigned int value)
-{
-	unsigned int n = 2 * quota->rules->n_counts;
-
-	if (value >= n)
-		return quota->counters[value - n];
-	return value % 2 == 0 ? quota->counts[value / 2].packets : quota->counts[value / 2].bytes;
-}
-
-static bool
-is_gone(const struct tripd_quota *quota, unsigned int value)
-{
-	unsigned int n = 2 * quota->rules->n_counts;
-
-	return value < n ? quota->rules->counts[value / 2].gone
-			 : quota->rules->counters[value - n].gone;
-}
-
-static bool
-is_quota(const struct tripd_quota *quota, unsigned int value)
-{
-	unsigned int n = 2 * quota->rules->n_counts;
-
-	return value >= n && quota->rules->counters[value - n].quota != NULL;
-}
-
 /* ---- what is to begin -------------------------------------------------------------------------
  */
 
@@ -90,11 +31,11 @@ static void
 ask(struct tripd_quota *quota, bool on_count, unsigned int index, bool asked)
 {
 	unsigned int n = on_count ? 2 : 1;
-	unsigned int value =
-		value_of(quota, on_count ? TRIP_RULES_REF_PACKETS : TRIP_RULES_REF_COUNTER, index);
+	unsigned int value = tripd_anew_value(
+		quota, on_count ? TRIP_RULES_REF_PACKETS : TRIP_RULES_REF_COUNTER, index);
 
 	for (unsigned int i = value; i < value + n; i++)
-		anew_of(quota, i)->asked = asked;
+		tripd_anew_of(quota, i)->asked = asked;
 	quota->anew_asked |= asked;
 }
 
@@ -102,11 +43,11 @@ void
 tripd_anew_reset(struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[i];
-	unsigned int value = value_of(quota,
+	unsigned int value = tripd_anew_value(quota,
 		when->on_count ? TRIP_RULES_REF_PACKETS : TRIP_RULES_REF_COUNTER, when->target);
 
 	/* What has been crossed before the exchange resets what that has begun anew. */
-	if (!quota->items[i].late || !anew_of(quota, value)->begins)
+	if (!quota->items[i].late || !tripd_anew_of(quota, value)->begins)
 		ask(quota, when->on_count, when->target, true);
 }
 
@@ -142,69 +83,63 @@ find(struct tripd_quota *quota, int64_t now)
 		any = is_over(quota, &periods->all[i], now);
 	if (!any)
 		return false;
-	for (unsigned int i = 0; i < n_values(quota); i++) {
-		struct tripd_anew *anew = anew_of(quota, i);
+	for (unsigned int i = 0; i < tripd_anew_values(quota); i++) {
+		struct tripd_anew *anew = tripd_anew_of(quota, i);
 
-		anew->begins = anew->asked && !is_gone(quota, i);
+		anew->begins = anew->asked && !tripd_anew_is_gone(quota, i);
+		anew->over = false;
 	}
-	for (unsigned int i = 0; i < periods->n; i++)
-		quota->anew_counters[periods->all[i].counter].begins |=
-			is_over(quota, &periods->all[i], now);
+	for (unsigned int i = 0; i < periods->n; i++) {
+		struct tripd_anew *anew = &quota->anew_counters[periods->all[i].counter];
+
+		anew->over = is_over(quota, &periods->all[i], now);
+		anew->begins |= anew->over;
+	}
 	return true;
 }
 
 /* ---- what stands on that ----------------------------------------------------------------------
  */
 
-/* Lists of statements by the value that triggers them: indices, and 1 more. */
+/* Lists of statements by the value that triggers them, and one of those that pairs do: indices, and
+ * 1 more. */
 struct batch {
 	struct tripd_quota *quota;
-	/* By value, of those that begin anew; and by statement. */
-	unsigned int *first, *next;
+	unsigned int n, *first;
+	/* By statement. */
+	unsigned int *next;
 };
 
-struct finding {
-	const struct tripd_quota *quota;
-	unsigned int value;
-};
-
-static void
-find_value(void *arg, struct trip_rules_pair *pair)
-{
-	struct finding *finding = arg;
-	unsigned int value = value_of(finding->quota, pair->ref, pair->index);
-
-	if (value != UINT_MAX && anew_of(finding->quota, value)->begins)
-		finding->value = value;
-}
-
-/* How often it is due at 0: that is no crossing, and does not happen again. The next period of a
- * quota is told to what waits for its beginning. */
+/* How often it is due as they begin: that is no crossing, and does not happen again. The end of a
+ * period is told to what waits for the beginning of the next. */
 static uint64_t
-due_at_0(const struct tripd_quota *quota, unsigned int i, unsigned int value)
+due_at_0(const struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[i];
 
-	if (is_quota(quota, value) && when->op != TRIP_RULES_OP_RESET)
+	if (when->ref == TRIP_RULES_REF_COUNTER && when->op != TRIP_RULES_OP_RESET &&
+		quota->anew_counters[when->index].over)
 		return 0;
-	return tripd_quota_due(when, trip_cntr_readerr(cntr_of(quota, value)));
+	return tripd_anew_due(quota, i, TRIPD_ANEW_BEGINS);
 }
 
-/* What of it speaks of a value that begins anew, and makes a difference to it; else UINT_MAX. */
-static unsigned int
-find_in(const struct tripd_quota *quota, unsigned int i)
+/* It speaks of a value that begins anew, and that makes a difference to it. */
+static bool
+begins_too(const struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[i];
-	struct trip_rules_pair own = {.ref = when->ref, .index = when->index};
-	struct finding finding = {quota, UINT_MAX};
 
-	if (when->gone)
-		return UINT_MAX;
-	find_value(&finding, &own);
-	trip_rules_pairs_walk(when->pairs, find_value, &finding);
-	if (finding.value != UINT_MAX && when->every == 0 && due_at_0(quota, i, finding.value) > 0)
-		return UINT_MAX;
-	return finding.value;
+	return !when->gone && tripd_anew_is_in(quota, i) &&
+	       (when->every != 0 || due_at_0(quota, i) == 0);
+}
+
+static unsigned int
+list_of(const struct tripd_quota *quota, unsigned int i)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[i];
+
+	return when->pairs == NULL ? tripd_anew_value(quota, when->ref, when->index)
+				   : tripd_anew_values(quota);
 }
 
 static int
@@ -214,19 +149,20 @@ open_batch(struct batch *batch, struct tripd_quota *quota)
 
 	*batch = (struct batch){
 		.quota = quota,
-		.first = calloc(n_values(quota) + 1, sizeof(*batch->first)),
+		.n = tripd_anew_values(quota) + 1,
+		.first = calloc(tripd_anew_values(quota) + 1, sizeof(*batch->first)),
 		.next = calloc(rules->n_whens + 1, sizeof(*batch->next)),
 	};
 	if (batch->first == NULL || batch->next == NULL)
-		return tripd_fail(-ENOMEM, "no memory for %u counters", n_values(quota));
+		return tripd_fail(-ENOMEM, "no memory for %u counters", tripd_anew_values(quota));
 	/* Each list in the order of the rules. */
 	for (unsigned int i = rules->n_whens; i-- > 0;) {
-		unsigned int value = find_in(quota, i);
+		unsigned int list = list_of(quota, i);
 
-		if (value == UINT_MAX)
+		if (!begins_too(quota, i))
 			continue;
-		batch->next[i] = batch->first[value];
-		batch->first[value] = i + 1;
+		batch->next[i] = batch->first[list];
+		batch->first[list] = i + 1;
 	}
 	return 0;
 }
@@ -237,7 +173,7 @@ take_back(const struct batch *batch)
 {
 	struct tripd_quota *quota = batch->quota;
 
-	for (unsigned int i = 0; i < n_values(quota); i++)
+	for (unsigned int i = 0; i < batch->n; i++)
 		for (unsigned int at = batch->first[i]; at != 0; at = batch->next[at - 1])
 			(void)tripd_quota_cancel(quota, at - 1);
 	tripd_quota_settled(quota);
@@ -247,19 +183,19 @@ take_back(const struct batch *batch)
  */
 
 static bool
-is_late(const struct tripd_quota *quota, unsigned int i, uint64_t sum)
+is_late(const struct tripd_quota *quota, unsigned int i)
 {
-	return quota->fired[i] < tripd_quota_due(&quota->rules->whens[i], sum);
+	return quota->fired[i] < tripd_anew_due(quota, i, TRIPD_ANEW_WAS);
 }
 
-/* Statements from `at` on that a sum has made due, and have not fired as often. */
+/* Statements from `at` on that what was has made due, and have not fired as often. */
 static unsigned int
-count_late(const struct batch *batch, unsigned int at, uint64_t sum)
+count_late(const struct batch *batch, unsigned int at)
 {
 	unsigned int n = 0;
 
 	for (; at != 0; at = batch->next[at - 1])
-		n += is_late(batch->quota, at - 1, sum);
+		n += is_late(batch->quota, at - 1);
 	return n;
 }
 
@@ -274,17 +210,18 @@ fire_late(const struct batch *batch, unsigned int value)
 
 	if (first == 0)
 		return;
-	sum = RTE_MIN(anew_of(quota, value)->was + trip_cntr_readerr(cntr_of(quota, value)),
+	sum = RTE_MIN(
+		tripd_anew_of(quota, value)->was + trip_cntr_readerr(tripd_anew_cntr(quota, value)),
 		TRIP_CNTR_MAX);
-	if (count_late(batch, first, sum) == 0)
+	if (count_late(batch, first) == 0)
 		return;
 	for (unsigned int at = first; at != 0; at = batch->next[at - 1]) {
-		quota->items[at - 1].late = is_late(quota, at - 1, sum);
+		quota->items[at - 1].late = is_late(quota, at - 1);
 		if (quota->items[at - 1].late)
 			(void)tripd_quota_queue(quota, at - 1, quota->late);
 	}
 	trip_cntr_set(quota->late, sum);
-	while (count_late(batch, first, sum) > 0 && now_ns(CLOCK_MONOTONIC) < deadline) {
+	while (count_late(batch, first) > 0 && now_ns(CLOCK_MONOTONIC) < deadline) {
 		tripd_quota_pause(quota);
 		tripd_quota_read(quota);
 	}
@@ -319,17 +256,18 @@ end_period(struct tripd_quota *quota, struct tripd_period *period, int64_t now)
 
 /* What its statements have begun ends with it, and they begin anew. */
 static void
-rearm(const struct batch *batch, unsigned int value)
+rearm(const struct batch *batch, unsigned int list)
 {
 	struct tripd_quota *quota = batch->quota;
 
-	for (unsigned int at = batch->first[value]; at != 0; at = batch->next[at - 1]) {
+	for (unsigned int at = batch->first[list]; at != 0; at = batch->next[at - 1]) {
 		unsigned int i = at - 1;
-		uint64_t stays = RTE_MIN(quota->fired[i], due_at_0(quota, i, value));
+		uint64_t stays = RTE_MIN(quota->fired[i], due_at_0(quota, i));
 
 		tripd_quota_end_lasting(quota, i);
 		quota->items[i].owed |= tripd_quota_holds(quota, i);
-		quota->items[i].unarmed = true;
+		/* It may hold by what another value has come to meanwhile. */
+		quota->items[i].unarmed = stays == 0 || quota->rules->whens[i].every != 0;
 		tripd_quota_rearm(quota, i);
 		quota->fired[i] = stays;
 	}
@@ -341,9 +279,9 @@ static void
 look(struct tripd_quota *quota)
 {
 	tripd_quota_now_begin(quota);
-	for (unsigned int i = 0; i < n_values(quota); i++)
-		if (anew_of(quota, i)->begins)
-			tripd_quota_now_look(quota, cntr_of(quota, i));
+	for (unsigned int i = 0; i < tripd_anew_values(quota); i++)
+		if (tripd_anew_of(quota, i)->begins)
+			tripd_quota_now_look(quota, tripd_anew_cntr(quota, i));
 	tripd_quota_now_looked(quota);
 }
 
@@ -353,13 +291,13 @@ static void
 exchange(struct tripd_quota *quota)
 {
 	quota->anew_asked = false;
-	for (unsigned int i = 0; i < n_values(quota); i++) {
-		struct tripd_anew *anew = anew_of(quota, i);
+	for (unsigned int i = 0; i < tripd_anew_values(quota); i++) {
+		struct tripd_anew *anew = tripd_anew_of(quota, i);
 
-		anew->asked &= !anew->begins && !is_gone(quota, i);
+		anew->asked &= !anew->begins && !tripd_anew_is_gone(quota, i);
 		quota->anew_asked |= anew->asked;
 		if (anew->begins)
-			(void)trip_cntr_reset(cntr_of(quota, i), &anew->was);
+			(void)trip_cntr_reset(tripd_anew_cntr(quota, i), &anew->was);
 	}
 }
 
@@ -371,12 +309,12 @@ begin(const struct batch *batch, int64_t now)
 	take_back(batch);
 	look(quota);
 	exchange(quota);
-	for (unsigned int i = 0; i < n_values(quota); i++)
+	for (unsigned int i = 0; i < tripd_anew_values(quota); i++)
 		fire_late(batch, i);
 	for (unsigned int i = 0; i < quota->periods.n; i++)
 		if (quota->anew_counters[quota->periods.all[i].counter].begins)
 			end_period(quota, &quota->periods.all[i], now);
-	for (unsigned int i = 0; i < n_values(quota); i++)
+	for (unsigned int i = 0; i < batch->n; i++)
 		rearm(batch, i);
 	quota->periods.released = quota->periods.unarmed = true;
 }

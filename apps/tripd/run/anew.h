@@ -21,6 +21,8 @@ struct tripd_quota;
 struct tripd_anew {
 	/* It was reset, and has not begun anew yet; it is among those that do now. */
 	bool asked, begins;
+	/* Which it does as the period of a quota is over. */
+	bool over;
 	/* What it had come to when it last did. */
 	uint64_t was;
 };

@@ -26,6 +26,8 @@
  * they are to be found. */
 #define SWEEPS_MAX 101u
 #define SWEEPS_IN_IDLE 32000u
+/* So often things begin anew on the way to a packet, where the clock stands: rules may go round. */
+#define RESETS_MAX 1000u
 
 /* What a queue has brought that is not counted yet. */
 struct tripd_replay_queue {
@@ -152,7 +154,7 @@ arrive(struct tripd_replay *replay, uint64_t ns)
 {
 	bool rested = replay->n_stops >= STOPS_MAX;
 
-	replay->n_stops = 0;
+	replay->n_stops = replay->n_resets = 0;
 	if (!rested)
 		return true;
 	tripd_quota_go_round(replay->quota);
@@ -160,19 +162,29 @@ arrive(struct tripd_replay *replay, uint64_t ns)
 	return false;
 }
 
+/* All at the time that the clock shows: where anything is done, it does not move. */
+static void
+do_what_is_read(struct tripd_replay *replay)
+{
+	struct tripd_quota *quota = replay->quota;
+
+	if (tripd_quota_read(quota) > 0 && (!quota->anew_asked || replay->n_resets++ < RESETS_MAX))
+		update(replay, quota->packet_ns);
+}
+
 /* A step on the way to a time, at which nothing is due any more if it is there: whether it is. */
 static bool
 come_to(struct tripd_replay *replay, uint64_t ns)
 {
 	struct tripd_quota *quota = replay->quota;
-	uint64_t end = tripd_period_next(quota), to = RTE_MIN(ns, end);
+	uint64_t end = tripd_period_next(quota), to = RTE_MIN(ns, end), was = quota->packet_ns;
 
 	to = to > replay->began ? to - replay->began : 0;
 	if (trip_clock_advance(quota->domain, to) != 0) {
-		/* All at the time that it shows: where anything is done, it does not move. */
-		if (tripd_quota_read(quota) > 0)
-			update(replay, quota->packet_ns);
+		do_what_is_read(replay);
 		quota->packet_ns = replay->began + trip_cntr_read(trip_clock_cntr(quota->domain));
+		if (quota->packet_ns != was)
+			replay->n_resets = 0;
 		if (++replay->n_stops % STOPS_MAX == 0)
 			tripd_quota_rest(quota);
 		return false;

@@ -9,7 +9,8 @@
  * done before the next. So what is done, and in which order, is of the packets alone.
  *
  * Time may jump by years. Only what is due every so often makes that long: after so many stops of
- * the clock it rests until the packet, and is done once for all that was left out.
+ * the clock it rests until the packet, and is done once for all that was left out. And rules may
+ * go round at one time, by what they reset: behind as many resets the packet is next.
  */
 #ifndef TRIPD_REPLAY_H
 #define TRIPD_REPLAY_H
@@ -35,6 +36,8 @@ struct tripd_replay {
 	bool has_begun;
 	/* How often the clock has stopped on the way to the next packet. */
 	unsigned int n_stops;
+	/* How often something has begun anew since it moved. */
+	unsigned int n_resets;
 	/* When idle keys were looked for last. */
 	uint64_t swept;
 	/* A period did not end, or the next one did not begin. */
