@@ -397,6 +397,59 @@ what_is_crossed_by_then_fires(void **state)
 	tripd_bed_close(&bed);
 }
 
+/* And of one, which has been there for long, pairs held just then. */
+static void
+open_between(void *arg, const struct tripd_trip *trip)
+{
+	count_between(arg, trip);
+	trip_cntr_add(bed.quota.items[5].gate, 2);
+}
+
+/* Likewise of all() and any(), on functions, counters and flows, which are told as ever. */
+static void
+pairs_that_are_crossed_by_then_fire(void **state)
+{
+	open_bed(ALL "counter n\ncounter m\n"
+		     "when all.packets >= 3 log\n"
+		     "when all(all.packets >= 8, n >= 1) add m 1\n"
+		     "when any(all.bytes >= 540, n >= 9) drop all\n"
+		     "when all(any(all.packets >= 20, all.bytes >= 540), n >= 1, after 1ns) log\n"
+		     "when any(all.packets >= 10, all(all.bytes >= 540, n >= 2)) log\n"
+		     "when all(all.packets >= 90, n idle 1h) police all 8bit/s\n");
+	trip_cntr_add(bed.quota.counters[0], 1);
+	turn();
+	for (unsigned int i = 0; i < 2; i++) {
+		static const struct {
+			unsigned int when;
+			uint64_t threshold;
+		} expected[] = {{0, 3}, {2, 1}, {1, 2}, {5, 2}, {3, 3}};
+
+		count_packets(3);
+		tripd_bed_progress(&bed);
+		bed.quota.told = open_between;
+		free(answer_of("reset all"));
+		assert_int_equal(trip_cntr_read(bed.quota.counters[1]), i + 1);
+		assert_int_equal(bed.quota.n_trips, 5 * i + 5);
+		for (unsigned int k = 0; k < 5; k++) {
+			expect_trip(5 * i + k, expected[k].when, expected[k].threshold);
+			assert_int_equal(bed.quota.trips[5 * i + k].result, 0);
+			if (k > 0)
+				assert_int_equal(
+					bed.quota.trips[5 * i + k].value, expected[k].threshold);
+		}
+		turn();
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		/* And not once more; what it drops it has dropped. */
+		send_some(2);
+		give("reset all");
+		assert_int_equal(bed.quota.n_trips, 5 * i + 5);
+	}
+	send_some(9);
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(bed.quota.n_trips, 10 + 4);
+	tripd_bed_close(&bed);
+}
+
 /* ---- under traffic ----------------------------------------------------------------------------
  */
 
@@ -575,6 +628,7 @@ main(void)
 		cmocka_unit_test(what_was_dropped_passes),
 		cmocka_unit_test(what_lasts_ends),
 		cmocka_unit_test(what_is_crossed_by_then_fires),
+		cmocka_unit_test(pairs_that_are_crossed_by_then_fire),
 		cmocka_unit_test(nothing_is_lost_by_hand),
 		cmocka_unit_test(what_is_unread_has_fired),
 		cmocka_unit_test(trips_without_end_hold_nothing_up),

@@ -62,9 +62,8 @@ fill_trigger(const struct trip_apply_when *when, struct trip_apply_condition *co
 	return 0;
 }
 
-/* As many of its pairs as have to hold, which is what a trip says. */
-static uint64_t
-opens_at(const struct trip_rules_pairs *pairs)
+uint64_t
+trip_apply_when_opens_at(const struct trip_rules_pairs *pairs)
 {
 	return pairs->kind == TRIP_CONDITION_ALL ? pairs->n : 1;
 }
@@ -76,7 +75,7 @@ trip_apply_when_trigger(const struct trip_apply_when *when, struct trip_apply_co
 	if (when->gate == NULL)
 		return fill_trigger(when, condition, work);
 	work->triggering_cntr = when->gate;
-	work->threshold = opens_at(when->rule->pairs);
+	work->threshold = trip_apply_when_opens_at(when->rule->pairs);
 	return 0;
 }
 
@@ -198,7 +197,7 @@ queue_gate(const struct trip_apply_when *when)
 	if (when->gate == NULL || trip_cntr_read(when->gate) != 0)
 		return 0;
 	work.op.cntr.cntr = when->gate;
-	work.op.cntr.value = opens_at(when->rule->pairs);
+	work.op.cntr.value = trip_apply_when_opens_at(when->rule->pairs);
 	return fill_trigger(when, &condition, &work) == 0 ? when->queue(when->arg, &work) : -ENOENT;
 }
 

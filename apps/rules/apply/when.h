@@ -53,6 +53,9 @@ struct trip_apply_condition {
 int trip_apply_when_trigger(const struct trip_apply_when *when,
 	struct trip_apply_condition *condition, struct trip_work *work);
 
+/* What a trip by these pairs says: as many of them as have to hold. */
+uint64_t trip_apply_when_opens_at(const struct trip_rules_pairs *pairs);
+
 /* Whether it is to have a gate. */
 bool trip_apply_when_is_gated(const struct trip_rules_when *rule);
 

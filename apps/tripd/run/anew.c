@@ -16,6 +16,7 @@
 #include "anew.h"
 #include "anew_value.h"
 #include "apply/period.h"
+#include "apply/when.h"
 #include "now.h"
 #include "period.h"
 #include "quota.h"
@@ -101,8 +102,8 @@ find(struct tripd_quota *quota, int64_t now)
 /* ---- what stands on that ----------------------------------------------------------------------
  */
 
-/* Lists of statements by the value that triggers them, and one of those that pairs do: indices, and
- * 1 more. */
+/* Lists of statements by the value that triggers them, and of those that pairs do, by how many have
+ * to hold: indices, and 1 more. */
 struct batch {
 	struct tripd_quota *quota;
 	unsigned int n, *first;
@@ -139,22 +140,24 @@ list_of(const struct tripd_quota *quota, unsigned int i)
 	const struct trip_rules_when *when = &quota->rules->whens[i];
 
 	return when->pairs == NULL ? tripd_anew_value(quota, when->ref, when->index)
-				   : tripd_anew_values(quota);
+				   : tripd_anew_values(quota) +
+					     (unsigned int)trip_apply_when_opens_at(when->pairs);
 }
 
 static int
 open_batch(struct batch *batch, struct tripd_quota *quota)
 {
 	const struct trip_rules *rules = quota->rules;
+	unsigned int n = tripd_anew_values(quota) + TRIP_CONDITION_PAIRS_MAX + 1;
 
 	*batch = (struct batch){
 		.quota = quota,
-		.n = tripd_anew_values(quota) + 1,
-		.first = calloc(tripd_anew_values(quota) + 1, sizeof(*batch->first)),
+		.n = n,
+		.first = calloc(n, sizeof(*batch->first)),
 		.next = calloc(rules->n_whens + 1, sizeof(*batch->next)),
 	};
 	if (batch->first == NULL || batch->next == NULL)
-		return tripd_fail(-ENOMEM, "no memory for %u counters", tripd_anew_values(quota));
+		return tripd_fail(-ENOMEM, "no memory for %u counters", n);
 	/* Each list in the order of the rules. */
 	for (unsigned int i = rules->n_whens; i-- > 0;) {
 		unsigned int list = list_of(quota, i);
@@ -182,46 +185,64 @@ take_back(const struct batch *batch)
 /* ---- what was crossed since -------------------------------------------------------------------
  */
 
+/* Its gate is open where its pairs have, and what stands on that was taken back. */
 static bool
 is_late(const struct tripd_quota *quota, unsigned int i)
 {
+	struct trip_cntr *gate = quota->items[i].gate;
+
+	if (gate != NULL && trip_cntr_read(gate) != 0)
+		return quota->fired[i] == 0;
 	return quota->fired[i] < tripd_anew_due(quota, i, TRIPD_ANEW_WAS);
 }
 
-/* Statements from `at` on that what was has made due, and have not fired as often. */
+/* Of the statements from `at` on, finds those that what was has made due, and that have not fired
+ * as often. Returns how many there are. */
 static unsigned int
-count_late(const struct batch *batch, unsigned int at)
+find_late(const struct batch *batch, unsigned int at)
 {
 	unsigned int n = 0;
 
-	for (; at != 0; at = batch->next[at - 1])
-		n += is_late(batch->quota, at - 1);
+	for (; at != 0; at = batch->next[at - 1]) {
+		batch->quota->items[at - 1].late = is_late(batch->quota, at - 1);
+		n += batch->quota->items[at - 1].late;
+	}
 	return n;
 }
 
+static bool
+any_is_late(const struct batch *batch, unsigned int at)
+{
+	while (at != 0 && !(batch->quota->items[at - 1].late && is_late(batch->quota, at - 1)))
+		at = batch->next[at - 1];
+	return at != 0;
+}
+
+/* What the counter is that stands in for what a list waits for. */
+static uint64_t
+stands_for(const struct tripd_quota *quota, unsigned int list)
+{
+	unsigned int n = tripd_anew_values(quota);
+
+	return list < n ? tripd_anew_sum(quota, list, TRIPD_ANEW_WAS) : list - n;
+}
+
 /* What was counted since the work was taken back may have crossed a threshold: that fires by a
- * counter that stands in for the one that has begun anew. */
+ * counter that stands in for the one that has begun anew, or for pairs. */
 static void
-fire_late(const struct batch *batch, unsigned int value)
+fire_late(const struct batch *batch, unsigned int list)
 {
 	struct tripd_quota *quota = batch->quota;
-	const unsigned int first = batch->first[value];
-	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + LATE_NS, sum;
+	const unsigned int first = batch->first[list];
+	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + LATE_NS;
 
-	if (first == 0)
+	if (find_late(batch, first) == 0)
 		return;
-	sum = RTE_MIN(
-		tripd_anew_of(quota, value)->was + trip_cntr_readerr(tripd_anew_cntr(quota, value)),
-		TRIP_CNTR_MAX);
-	if (count_late(batch, first) == 0)
-		return;
-	for (unsigned int at = first; at != 0; at = batch->next[at - 1]) {
-		quota->items[at - 1].late = is_late(quota, at - 1);
+	for (unsigned int at = first; at != 0; at = batch->next[at - 1])
 		if (quota->items[at - 1].late)
 			(void)tripd_quota_queue(quota, at - 1, quota->late);
-	}
-	trip_cntr_set(quota->late, sum);
-	while (count_late(batch, first) > 0 && now_ns(CLOCK_MONOTONIC) < deadline) {
+	trip_cntr_set(quota->late, stands_for(quota, list));
+	while (any_is_late(batch, first) && now_ns(CLOCK_MONOTONIC) < deadline) {
 		tripd_quota_pause(quota);
 		tripd_quota_read(quota);
 	}
@@ -309,7 +330,7 @@ begin(const struct batch *batch, int64_t now)
 	take_back(batch);
 	look(quota);
 	exchange(quota);
-	for (unsigned int i = 0; i < tripd_anew_values(quota); i++)
+	for (unsigned int i = 0; i < batch->n; i++)
 		fire_late(batch, i);
 	for (unsigned int i = 0; i < quota->periods.n; i++)
 		if (quota->anew_counters[quota->periods.all[i].counter].begins)

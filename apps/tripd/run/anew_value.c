@@ -83,9 +83,8 @@ tripd_anew_is_in(const struct tripd_quota *quota, unsigned int i)
 	return finding.found;
 }
 
-/* With its errors. A threshold is at most what is returned. */
-static uint64_t
-sum_at(const struct tripd_quota *quota, unsigned int value, enum tripd_anew_moment moment)
+uint64_t
+tripd_anew_sum(const struct tripd_quota *quota, unsigned int value, enum tripd_anew_moment moment)
 {
 	const struct tripd_anew *anew = tripd_anew_of(quota, value);
 	struct trip_cntr *cntr = tripd_anew_cntr(quota, value);
@@ -95,6 +94,7 @@ sum_at(const struct tripd_quota *quota, unsigned int value, enum tripd_anew_mome
 		sum += trip_cntr_read(cntr);
 	else if (moment == TRIPD_ANEW_WAS)
 		sum += anew->was;
+	/* A threshold is at most that. */
 	return RTE_MIN(sum, TRIP_CNTR_MAX);
 }
 
@@ -108,7 +108,7 @@ pair_holds(const struct tripd_quota *quota, const struct trip_rules_pair *pair, 
 		return false;
 	if (pair->ref == TRIP_RULES_REF_CLOCK)
 		return trip_cntr_read(trip_clock_cntr(quota->domain)) >= pair->threshold + since;
-	return value != UINT_MAX && sum_at(quota, value, moment) >= pair->threshold;
+	return value != UINT_MAX && tripd_anew_sum(quota, value, moment) >= pair->threshold;
 }
 
 static bool
@@ -137,5 +137,5 @@ tripd_anew_due(const struct tripd_quota *quota, unsigned int i, enum tripd_anew_
 
 	if (when->pairs != NULL)
 		return pairs_hold(quota, when->pairs, quota->items[i].since, moment);
-	return value == UINT_MAX ? 0 : tripd_quota_due(when, sum_at(quota, value, moment));
+	return value == UINT_MAX ? 0 : tripd_quota_due(when, tripd_anew_sum(quota, value, moment));
 }

@@ -25,12 +25,16 @@ bool tripd_anew_is_gone(const struct tripd_quota *quota, unsigned int value);
 /* Whether a statement speaks of any that begins anew. */
 bool tripd_anew_is_in(const struct tripd_quota *quota, unsigned int when);
 
-/*
- * How often a statement is due where those that begin anew are at what they were, or at their
- * beginning, where of all that they were they have their errors; and others are where they are. Of
- * pairs: 1, or 0. What is measured by time (`idle`, `rate`) is not known: it does not hold.
- */
+/* Those that begin anew are at what they were, or at their beginning, where of all that they have
+ * their errors; others are where they are. */
 enum tripd_anew_moment { TRIPD_ANEW_WAS, TRIPD_ANEW_BEGINS };
+
+/* What one is then, with its errors. */
+uint64_t tripd_anew_sum(
+	const struct tripd_quota *quota, unsigned int value, enum tripd_anew_moment moment);
+
+/* How often a statement is due then: of pairs 1, or 0. What is measured by time (`idle`, `rate`) is
+ * not known, and does not hold. */
 uint64_t tripd_anew_due(
 	const struct tripd_quota *quota, unsigned int when, enum tripd_anew_moment moment);
 

@@ -184,12 +184,18 @@ queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger, bool
 	if (rule.op == TRIP_RULES_OP_RESET)
 		rule.op = TRIP_RULES_OP_LOG;
 	rule.on_count = false;
+	/* A counter says how many of its pairs hold. */
+	if (rule.pairs != NULL && trigger != NULL) {
+		rule.threshold = trip_apply_when_opens_at(rule.pairs);
+		rule.condition.kind = TRIP_CONDITION_NONE;
+		rule.pairs = NULL;
+	}
 	/* What is queued again goes on where it was; a condition begins anew. */
 	if (rule.condition.kind == TRIP_CONDITION_NONE)
 		rule.threshold += rule.every * quota->fired[i];
 	when = work_of(quota, i, &rule);
 	when.trigger = trigger;
-	when.gate = quota->items[i].gate;
+	when.gate = rule.pairs != NULL ? quota->items[i].gate : NULL;
 	when.begun = begun;
 	quota->items[i].n = 0;
 	return tripd_quota_item_queue(quota, &quota->items[i], &when);
