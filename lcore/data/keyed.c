@@ -202,12 +202,14 @@ confine(struct trip_keyed *table, uint64_t now)
 	table->top_bin = KEYED_BINS - 1;
 }
 
-/* All lines and the free entries, from those that are alive; who is held, and what was seen. */
+/* All lines and the free entries, from those that are alive; who is held, who came, and what was
+ * seen. */
 static void
 rebuild(struct trip_keyed *table, uint64_t now)
 {
 	uint64_t packets = keyed_load(&table->remainder_packets);
 	uint64_t bytes = keyed_load(&table->remainder_bytes), key[TRIP_KEYED_WORDS_MAX];
+	uint64_t admitted = keyed_load(&table->evicted) + keyed_load(&table->expired);
 
 	keyed_store(&table->held, 0);
 	for (uint32_t entry = table->capacity; entry-- > 0;) {
@@ -217,12 +219,14 @@ rebuild(struct trip_keyed *table, uint64_t now)
 			trip_keyed_room_free(table, entry);
 			continue;
 		}
+		admitted++;
 		packets += keyed_packets(keyed_load(&at[KEYED_PACKETS]));
 		bytes += keyed_bytes(keyed_load(&at[KEYED_BYTES]));
 		trip_keyed_hold_recover(table, entry, now);
 		keyed_key(table, entry, key);
 		trip_keyed_line_insert(table, keyed_hash(table->secret, key, table->words), entry);
 	}
+	keyed_store(&table->admitted, admitted);
 	keyed_store(&table->seen_packets, packets);
 	keyed_store(&table->seen_bytes, bytes);
 }

@@ -17,6 +17,12 @@ free_entries(const struct trip_keyed *table)
 	return count;
 }
 
+static uint64_t
+went(const struct trip_keyed *table)
+{
+	return keyed_load(&table->evicted) + keyed_load(&table->expired);
+}
+
 static const char *
 check_entries(const struct trip_keyed *table)
 {
@@ -45,6 +51,8 @@ check_entries(const struct trip_keyed *table)
 		return "all other entries are free";
 	if (held != keyed_load(&table->held))
 		return "the number of held keys is that";
+	if (alive + went(table) != keyed_load(&table->admitted))
+		return "who came has gone, or is there";
 	if (packets != keyed_load(&table->seen_packets) || bytes != keyed_load(&table->seen_bytes))
 		return "entries and the remainder are what was seen";
 	return NULL;

@@ -103,8 +103,9 @@ struct trip_keyed {
 	_Atomic uint64_t seen_packets, seen_bytes, remainder_packets, remainder_bytes,
 		refused_packets, refused_bytes, dropped_packets, dropped_bytes, admitted, evicted,
 		expired, held;
-	/* An entry + 1 whose counts move, and what the remainder will be. */
-	_Atomic uint64_t moving, moved_packets, moved_bytes;
+	/* An entry + 1 whose counts move, what the remainder will be, and how many will have gone
+	 * as it does, as they were idle, or not. */
+	_Atomic uint64_t moving, moved_packets, moved_bytes, moved_idle, moved_gone;
 	/* Odd while the lines are made anew; grows with that. */
 	_Atomic uint64_t rebuilt;
 	uint32_t bins[KEYED_BINS];

@@ -34,6 +34,12 @@ trip_keyed_room_take(struct trip_keyed *table)
 	return entry;
 }
 
+static _Atomic uint64_t *
+gone(struct trip_keyed *table, bool idle)
+{
+	return idle ? &table->expired : &table->evicted;
+}
+
 /* From `moving` being set until it is 0 again this may be done anew, and has the same effect. */
 void
 trip_keyed_room_finish(struct trip_keyed *table)
@@ -45,11 +51,13 @@ trip_keyed_room_finish(struct trip_keyed *table)
 	keyed_publish(&keyed_entry(table, (uint32_t)moving - 1)[KEYED_PACKETS], 0);
 	keyed_store(&table->remainder_packets, keyed_load(&table->moved_packets));
 	keyed_store(&table->remainder_bytes, keyed_load(&table->moved_bytes));
+	keyed_store(
+		gone(table, keyed_load(&table->moved_idle) != 0), keyed_load(&table->moved_gone));
 	keyed_publish(&table->moving, 0);
 }
 
 static void
-move_to_remainder(struct trip_keyed *table, uint32_t entry)
+move_to_remainder(struct trip_keyed *table, uint32_t entry, bool idle)
 {
 	const _Atomic uint64_t *at = keyed_entry(table, entry);
 
@@ -57,12 +65,14 @@ move_to_remainder(struct trip_keyed *table, uint32_t entry)
 						   keyed_packets(keyed_load(&at[KEYED_PACKETS])));
 	keyed_store(&table->moved_bytes,
 		keyed_load(&table->remainder_bytes) + keyed_bytes(keyed_load(&at[KEYED_BYTES])));
+	keyed_store(&table->moved_idle, idle);
+	keyed_store(&table->moved_gone, keyed_load(gone(table, idle)) + 1);
 	keyed_publish(&table->moving, entry + 1);
 	trip_keyed_room_finish(table);
 }
 
 static void
-leave(struct trip_keyed *table, struct leaving *leaving)
+leave(struct trip_keyed *table, struct leaving *leaving, bool idle)
 {
 	uint64_t key[TRIP_KEYED_WORDS_MAX];
 
@@ -74,7 +84,7 @@ leave(struct trip_keyed *table, struct leaving *leaving)
 	}
 	for (uint32_t i = 0; i < leaving->count; i++) {
 		keyed_line_erase(table, leaving->hashes[i], leaving->entries[i]);
-		move_to_remainder(table, leaving->entries[i]);
+		move_to_remainder(table, leaving->entries[i], idle);
 		trip_keyed_room_free(table, leaving->entries[i]);
 	}
 	leaving->count = 0;
@@ -118,13 +128,12 @@ trip_keyed_room_expire(struct trip_keyed *table, uint32_t looks)
 		}
 		/* If the other hand has counted it. */
 		table->lost += entry < table->hand;
-		keyed_grow(&table->expired, 1);
 		leaving.entries[leaving.count++] = entry;
 		/* Before it comes by again. */
 		if (leaving.count == LEAVING || table->idle_hand == 0)
-			leave(table, &leaving);
+			leave(table, &leaving, true);
 	}
-	leave(table, &leaving);
+	leave(table, &leaving, true);
 }
 
 /* ---- the floor --------------------------------------------------------------------------------
@@ -239,6 +248,5 @@ trip_keyed_room_make(struct trip_keyed *table, uint32_t packets)
 			break;
 		}
 	}
-	keyed_grow(&table->evicted, leaving.count);
-	leave(table, &leaving);
+	leave(table, &leaving, false);
 }

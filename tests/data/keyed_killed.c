@@ -43,6 +43,17 @@ draw(struct call *call, struct trip_random *random, uint32_t count)
 	}
 }
 
+static uint32_t
+alive(const struct trip_keyed *table)
+{
+	struct trip_keyed_entry reading;
+	uint32_t n = 0;
+
+	for (uint32_t entry = 0; entry < trip_keyed_entries(table); entry++)
+		n += trip_keyed_read(table, entry, &reading);
+	return n;
+}
+
 /* Before the call, after it, and of one that was killed in between. */
 static void
 check(const struct call *call, struct trip_keyed *left, const struct trip_keyed_totals *before)
@@ -55,6 +66,7 @@ check(const struct call *call, struct trip_keyed *left, const struct trip_keyed_
 	trip_keyed_recover(left, call->now);
 	assert_null(trip_keyed_check(left));
 	trip_keyed_totals(left, &totals);
+	assert_int_equal(totals.keys, alive(left));
 	for (uint32_t i = 0; i < call->count; i++)
 		bytes += call->bytes[i];
 	trip_assert_range(totals.packets, before->packets, before->packets + call->count);
