@@ -35,6 +35,10 @@
  * packets are dropped stays in its table (EACH-06). Where no room can be made for a new key, as all
  * there are have to stay, `full` says whether packets of such keys pass; they are counted as
  * refused. The end of what a trip has begun is told as a trip is.
+ *
+ * Which keys come and go is told where `events_kept` asks for it (EACH-05): each table numbers what
+ * comes to it and goes from it, and keeps the last of these. Each of them is one event, once, also
+ * where a process that counted was killed; the rest is what the numbers say is missing.
  */
 #ifndef TRIP_EACH_H
 #define TRIP_EACH_H
@@ -199,6 +203,12 @@ struct trip_each_attr {
 	/** What each condition does, as many as there are; NULL: nothing. With one that drops, keys
 	 * longer than 8 bytes take 9 bytes more each where there is a rate as well. */
 	const struct trip_each_act *acts;
+	/** How many of the last events each table keeps: a power of two from 8 to 1 Mi, each of
+	 * which takes 40 bytes and the key, rounded up to 8; 0: none. An event of a key takes
+	 * whoever counts a write of that; other packets take no more than without any. */
+	uint32_t events_kept;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** What has been counted of a key. */
@@ -270,8 +280,10 @@ struct trip_each_info {
 	uint64_t held;
 	/** As given. */
 	enum trip_each_full full;
-	/** 0. */
-	uint32_t reserved_more;
+	/** As given. */
+	uint32_t events_kept;
+	/** Events so far, over all tables: all keys that came and went, where they are kept. */
+	uint64_t events;
 };
 
 /** What a key has begun by a trip before has ended. */
@@ -299,6 +311,41 @@ struct trip_each_trip {
 	uint32_t flags;
 };
 
+/** What became of a key. */
+enum trip_each_change {
+	/** It came. What it has by then is in none of the event's numbers, but for the error. */
+	TRIP_EACH_ADMITTED = 0,
+	/** It went, since it had least. */
+	TRIP_EACH_EVICTED,
+	/** It went, since it had had nothing for `idle_us`. */
+	TRIP_EACH_EXPIRED,
+};
+
+/** A key that came to a table, or went from it. */
+struct trip_each_event {
+	/** sizeof(struct trip_each_event), set by the library. */
+	size_t size;
+	/** From 0, in the order of the table. */
+	uint64_t number;
+	/** What had been counted of the key in this table since it came there; as it comes, 0. */
+	uint64_t packets, bytes;
+	/** What it may have had there before, in the measure of `rank`. */
+	uint64_t error;
+	/** When, by the domain's clock, in nanoseconds: that of the burst which found it, to the
+	 * microsecond; to 10, 100, ... where more than 2^61 of a rate come in `idle_us`. */
+	uint64_t ns;
+	/** enum trip_each_change */
+	uint32_t change;
+	/** As in a trip. */
+	uint32_t table;
+	/** Bytes of `key`. */
+	uint32_t key_size;
+	/** As in an entry. */
+	uint8_t key[TRIP_EACH_KEY_MAX];
+	/** 0. */
+	uint32_t reserved;
+};
+
 /**
  * Computes what a statement would take of its domain's `each_bytes`, without reserving anything.
  * `ports` of the attributes is not looked at. Any thread of any process.
@@ -306,8 +353,9 @@ struct trip_each_trip {
  * @param n_queues
  *   Queues of its ports, in its direction.
  * @return
- *   0, or -EINVAL: the key, `max`, `rank`, `idle_us`, `trips_kept`, `full`, a condition or what
- *   that does is none, or an unknown attribute `size`; -ENOTSUP: a second condition with a rate.
+ *   0, or -EINVAL: the key, `max`, `rank`, `idle_us`, `trips_kept`, `events_kept`, `full`, a
+ *   condition or what that does is none, or an unknown attribute `size`; -ENOTSUP: a second
+ *   condition with a rate.
  */
 int trip_each_footprint(const struct trip_each_attr *attr, uint32_t n_queues, uint64_t *bytes);
 
@@ -422,6 +470,24 @@ int trip_each_top(const struct trip_each *each, enum trip_each_rank rank,
  */
 int trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_each_trip *trips,
 	size_t size, uint32_t count);
+
+/**
+ * Reads events of one table in the order of their numbers, from one on: those that are still kept,
+ * as trip_each_trips() reads trips. Any thread of any process that has the statement, lock-free;
+ * nothing waits, and nothing is waited for.
+ *
+ * @param table
+ *   0 to `tables` of trip_each_query() less 1: queues of the ports, in the order of those.
+ * @param size
+ *   sizeof(struct trip_each_event).
+ * @param count
+ *   Room in `events`.
+ * @return
+ *   The number written to `events`, 0 where there is none from `from` on, or none is kept; or
+ *   -EINVAL: an unknown size, or no table of the statement; -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_events(const struct trip_each *each, uint32_t table, uint64_t from,
+	struct trip_each_event *events, size_t size, uint32_t count);
 
 /**
  * Writes a key as text: its fields with commas between them, "10.1.2.3", "10.1.2.0/24",

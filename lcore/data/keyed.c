@@ -48,6 +48,20 @@ words_of_hold(const struct trip_keyed_attr *attr)
 	return attr->holds && attr->rate != 0 && words_of_entry(attr) == KEYED_KEY + attr->words;
 }
 
+static uint64_t
+words_of_all(const struct trip_keyed_attr *attr)
+{
+	return ((uint64_t)attr->max + spare_for(attr->max)) *
+	       (words_of_entry(attr) + KEYED_REST_WORDS + words_of_hold(attr));
+}
+
+static bool
+keeps_notes(uint32_t notes)
+{
+	return notes == 0 || (notes >= TRIP_KEYED_NOTES_MIN && notes <= TRIP_KEYED_NOTES_MAX &&
+				     (notes & (notes - 1)) == 0);
+}
+
 size_t
 trip_keyed_size(const struct trip_keyed_attr *attr)
 {
@@ -55,11 +69,11 @@ trip_keyed_size(const struct trip_keyed_attr *attr)
 		attr->words > TRIP_KEYED_WORDS_MAX || attr->idle < TRIP_KEYED_IDLE_MIN ||
 		attr->idle > TRIP_KEYED_IDLE_MAX || attr->burst > TRIP_KEYED_BURST_MAX ||
 		attr->until > attr->burst || attr->rate > TRIP_KEYED_RATE_MAX ||
-		attr->rate_limit >= TRIP_KEYED_LIMITS || !leaks_little(attr, TICK_MAX))
+		attr->rate_limit >= TRIP_KEYED_LIMITS || !leaks_little(attr, TICK_MAX) ||
+		!keeps_notes(attr->notes))
 		return 0;
 	return sizeof(struct trip_keyed) + lines_for(attr->max) * sizeof(struct keyed_line) +
-	       ((size_t)attr->max + spare_for(attr->max)) *
-		       (words_of_entry(attr) + KEYED_REST_WORDS + words_of_hold(attr)) * 8;
+	       (words_of_all(attr) + (uint64_t)attr->notes * (KEYED_NOTE_KEY + attr->words)) * 8;
 }
 
 /* The less leaks while a key is idle, the shorter is a tick: a microsecond, 10, 100, ... */
@@ -122,6 +136,8 @@ lay_out(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 		table->rest_stride = KEYED_REST_WORDS;
 		table->rest_at = (uint64_t)table->capacity * words;
 	}
+	table->notes = attr->notes;
+	table->notes_at = words_of_all(attr);
 }
 
 /* Behind lay_out(). */
@@ -244,6 +260,7 @@ trip_keyed_recover(struct trip_keyed *table, uint64_t now)
 	atomic_thread_fence(memory_order_release);
 	trip_keyed_line_clear(table);
 	rebuild(table, now);
+	trip_keyed_note_recover(table);
 	/* Release: the lines. Partner: the acquire in trip_keyed_seek(). */
 	keyed_publish(&table->rebuilt, rebuilt + 1);
 }

@@ -76,6 +76,12 @@
  * have been counted, and of one of them the bytes alone. Whatever else a writer may have left in
  * what it writes, the next one writes nowhere but in the table: garbage counts as garbage.
  *
+ * Notes: where they are asked for, the last of what came and went are kept, each with its key and a
+ * number, for readers as a log is. A key that leaves has its note before it is dead, and of a move
+ * that was interrupted is known whether that was made. One that comes has it written before it
+ * lives, and shown behind that: the follower shows it where the key is alive. So there is one note
+ * for each that came or went, however often writers are killed.
+ *
  * Who looks for one key goes by the lines, as the writer does. A key that is there stays in its
  * slot, and each line on its way says that somebody has passed, so it is found beside any call of
  * the writer's but one: where lines are made anew, `rebuilt` is odd or moves, and all entries are
@@ -111,6 +117,9 @@
 #define TRIP_KEYED_BURST_MAX (UINT64_C(1) << 40)
 #define TRIP_KEYED_RATE_MAX (UINT64_C(1) << 40)
 #define TRIP_KEYED_LIMITS 4u
+/* Notes that are kept, a power of two. */
+#define TRIP_KEYED_NOTES_MIN 8u
+#define TRIP_KEYED_NOTES_MAX (UINT32_C(1) << 20)
 /* Held for ever; a hold of a time is shorter than that of which the hand has a notion. */
 #define TRIP_KEYED_EVER UINT64_MAX
 #define TRIP_KEYED_HOLD_ROUND_MAX (UINT64_C(1) << 32)
@@ -142,6 +151,8 @@ struct trip_keyed_attr {
 	uint64_t hold_max, hold_of_rate, hold_round;
 	/* Packets that are refused are to be dropped. */
 	bool closed;
+	/* How many of the last notes are kept; 0: none is made. */
+	uint32_t notes;
 	uint64_t secret[2];
 };
 
@@ -175,6 +186,21 @@ struct trip_keyed_totals {
 	uint64_t dropped_packets, dropped_bytes;
 	uint64_t admitted, evicted, expired; /* keys */
 	uint32_t keys, held;
+};
+
+/* A key that came, or went: as it had least, or was idle. */
+enum trip_keyed_noted {
+	TRIP_KEYED_CAME,
+	TRIP_KEYED_EVICTED,
+	TRIP_KEYED_EXPIRED,
+};
+
+struct trip_keyed_note {
+	uint64_t key[TRIP_KEYED_WORDS_MAX];
+	uint64_t now;            /* microseconds */
+	uint64_t packets, bytes; /* what was counted of it: 0 where it came */
+	uint64_t error;
+	enum trip_keyed_noted kind;
 };
 
 struct trip_keyed;
@@ -267,6 +293,10 @@ trip_keyed_come_close(_Atomic uint64_t *close, uint64_t number)
 uint64_t trip_keyed_number(const struct trip_keyed *table, const uint64_t *key);
 
 void trip_keyed_totals(const struct trip_keyed *table, struct trip_keyed_totals *totals);
+
+/* How many notes there have been; and one of them, from 0 on. False: it is not kept any more. */
+uint64_t trip_keyed_notes(const struct trip_keyed *table);
+bool trip_keyed_note(const struct trip_keyed *table, uint64_t number, struct trip_keyed_note *note);
 
 /* What does not hold of it, or NULL. */
 const char *trip_keyed_check(const struct trip_keyed *table);

@@ -53,6 +53,9 @@ check_entries(const struct trip_keyed *table)
 		return "the number of held keys is that";
 	if (alive + went(table) != keyed_load(&table->admitted))
 		return "who came has gone, or is there";
+	if (table->notes != 0 &&
+		keyed_load(&table->noted) != keyed_load(&table->admitted) + went(table))
+		return "there is a note for each that came or went";
 	if (packets != keyed_load(&table->seen_packets) || bytes != keyed_load(&table->seen_bytes))
 		return "entries and the remainder are what was seen";
 	return NULL;

@@ -225,8 +225,12 @@ admit(struct counting *counting, uint32_t packet)
 	keyed_store(&rest[KEYED_ERROR], keyed_load(&table->floor) << KEYED_STATE_BITS);
 	/* Before it lives: who has seen it among all entries finds it by its key, too. */
 	keyed_line_insert(table, counting->hashes[packet], entry);
+	if (__builtin_expect(table->notes != 0, 0))
+		trip_keyed_note_write(table, entry, TRIP_KEYED_CAME);
 	add(counting, counting->view, entry, packet);
 	keyed_grow(&table->admitted, 1);
+	if (__builtin_expect(table->notes != 0, 0))
+		trip_keyed_note_show(table);
 }
 
 /* Several packets may have one new key. */

@@ -41,6 +41,17 @@ enum keyed_rest {
 	KEYED_ERROR, /* above 8 bits of the mark, and what has been told */
 	KEYED_REST_WORDS,
 };
+
+/* A note: so many words, and those of its key. */
+enum keyed_note {
+	KEYED_NOTE_NUMBER, /* and 1; 0: it is being written */
+	KEYED_NOTE_WHEN,   /* above 2 bits of its kind */
+	KEYED_NOTE_PACKETS,
+	KEYED_NOTE_BYTES,
+	KEYED_NOTE_ERROR,
+	KEYED_NOTE_KEY,
+};
+#define KEYED_NOTE_SHIFT 2u
 #define KEYED_STATE_BITS 16u
 #define KEYED_MARK_SHIFT 8u
 #define KEYED_TELLING_SHIFT TRIP_KEYED_LIMITS
@@ -84,6 +95,9 @@ struct trip_keyed {
 	uint64_t hold_at;
 	uint32_t hold_stride;
 	uint64_t hold_max, hold_of_rate, hold_round;
+	/* Of notes: how many are kept, and words from the first entry. */
+	uint32_t notes;
+	uint64_t notes_at;
 	/* The clock: ticks, how far into the unit; the hand of idle entries. */
 	uint64_t now, into, due;
 	uint32_t idle_hand;
@@ -103,9 +117,10 @@ struct trip_keyed {
 	_Atomic uint64_t seen_packets, seen_bytes, remainder_packets, remainder_bytes,
 		refused_packets, refused_bytes, dropped_packets, dropped_bytes, admitted, evicted,
 		expired, held;
-	/* An entry + 1 whose counts move, what the remainder will be, and how many will have gone
-	 * as it does, as they were idle, or not. */
-	_Atomic uint64_t moving, moved_packets, moved_bytes, moved_idle, moved_gone;
+	/* An entry + 1 whose counts move, what the remainder will be, how many will have gone as it
+	 * does, as they were idle, or not, and the number of the note that tells it. */
+	_Atomic uint64_t moving, moved_packets, moved_bytes, moved_idle, moved_gone, moved_note;
+	_Atomic uint64_t noted; /* notes that are shown */
 	/* Odd while the lines are made anew; grows with that. */
 	_Atomic uint64_t rebuilt;
 	uint32_t bins[KEYED_BINS];
@@ -420,6 +435,12 @@ keyed_line_erase(struct trip_keyed *table, uint64_t hash, uint32_t entry)
 
 /* keyed_hold.c: what a writer has left of holds, entry by entry, is put in order. */
 void trip_keyed_hold_recover(struct trip_keyed *table, uint32_t entry, uint64_t now);
+
+/* keyed_note.c: of an entry, which is written where nobody sees it, and shown; and what the last
+ * writer has left. */
+void trip_keyed_note_write(struct trip_keyed *table, uint32_t entry, enum trip_keyed_noted kind);
+void trip_keyed_note_show(struct trip_keyed *table);
+void trip_keyed_note_recover(struct trip_keyed *table);
 
 /* keyed_room.c: who goes. */
 void trip_keyed_room_make(struct trip_keyed *table, uint32_t packets);

@@ -45,14 +45,20 @@ void
 trip_keyed_room_finish(struct trip_keyed *table)
 {
 	uint64_t moving = keyed_load(&table->moving);
+	bool idle = keyed_load(&table->moved_idle) != 0;
 
 	if (moving == 0)
 		return;
+	/* While all of it is there. */
+	if (table->notes != 0 && keyed_load(&table->noted) == keyed_load(&table->moved_note)) {
+		trip_keyed_note_write(table, (uint32_t)moving - 1,
+			idle ? TRIP_KEYED_EXPIRED : TRIP_KEYED_EVICTED);
+		trip_keyed_note_show(table);
+	}
 	keyed_publish(&keyed_entry(table, (uint32_t)moving - 1)[KEYED_PACKETS], 0);
 	keyed_store(&table->remainder_packets, keyed_load(&table->moved_packets));
 	keyed_store(&table->remainder_bytes, keyed_load(&table->moved_bytes));
-	keyed_store(
-		gone(table, keyed_load(&table->moved_idle) != 0), keyed_load(&table->moved_gone));
+	keyed_store(gone(table, idle), keyed_load(&table->moved_gone));
 	keyed_publish(&table->moving, 0);
 }
 
@@ -67,6 +73,7 @@ move_to_remainder(struct trip_keyed *table, uint32_t entry, bool idle)
 		keyed_load(&table->remainder_bytes) + keyed_bytes(keyed_load(&at[KEYED_BYTES])));
 	keyed_store(&table->moved_idle, idle);
 	keyed_store(&table->moved_gone, keyed_load(gone(table, idle)) + 1);
+	keyed_store(&table->moved_note, keyed_load(&table->noted));
 	keyed_publish(&table->moving, entry + 1);
 	trip_keyed_room_finish(table);
 }

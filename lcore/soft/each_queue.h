@@ -67,7 +67,8 @@ struct trip_each_statement {
 	bool shares;
 	enum trip_each_full full;
 	uint32_t kept;
-	uint32_t cntr; /* of the domain, which trips raise, and 1; 0: none */
+	uint32_t events_kept; /* by each table */
+	uint32_t cntr;        /* of the domain, which trips raise, and 1; 0: none */
 	char name[TRIP_NAME_MAX + 1];
 };
 

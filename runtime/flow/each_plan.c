@@ -56,7 +56,8 @@ trip_each_keyed(const struct trip_each_statement *statement)
 		.idle = statement->idle,
 		.holds = statement->holds != 0,
 		.hold_round = statement->hold_round,
-		.closed = statement->full == TRIP_EACH_CLOSED};
+		.closed = statement->full == TRIP_EACH_CLOSED,
+		.notes = statement->events_kept};
 
 	for (uint32_t i = 0; i < statement->n_whens; i++) {
 		const struct trip_each_when *when = &statement->whens[i];
@@ -82,6 +83,20 @@ trip_each_keyed(const struct trip_each_statement *statement)
 }
 
 static int
+check_events(const struct trip_each_attr *attr)
+{
+	uint32_t kept = attr->events_kept;
+
+	if (kept == 0 || (kept >= TRIP_KEYED_NOTES_MIN && kept <= TRIP_KEYED_NOTES_MAX &&
+				 (kept & (kept - 1)) == 0))
+		return 0;
+	return trip_error_set(EINVAL,
+		"each \"%s\": events_kept %" PRIu32 " is no power of two in %" PRIu32
+		" to %" PRIu32,
+		name_of(attr), kept, TRIP_KEYED_NOTES_MIN, TRIP_KEYED_NOTES_MAX);
+}
+
+static int
 plan_table(const struct trip_each_attr *attr, struct trip_each_statement *statement)
 {
 	struct trip_keyed_attr keyed;
@@ -101,6 +116,7 @@ plan_table(const struct trip_each_attr *attr, struct trip_each_statement *statem
 	statement->max = attr->max;
 	statement->rank = attr->rank;
 	statement->idle = attr->idle_us;
+	statement->events_kept = attr->events_kept;
 	keyed = trip_each_keyed(statement);
 	size = trip_keyed_size(&keyed);
 	if (size == 0)
@@ -276,6 +292,8 @@ trip_each_plan(const struct trip_each_attr *attr, struct trip_each_statement *st
 		error = plan_whens(attr, statement);
 	if (error == 0)
 		error = plan_acts(attr, statement);
+	if (error == 0)
+		error = check_events(attr);
 	return error == 0 ? plan_table(attr, statement) : error;
 }
 

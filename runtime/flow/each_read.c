@@ -107,6 +107,7 @@ add_totals(struct trip_each_info *info, const struct trip_keyed *table)
 	info->expired += totals.expired;
 	info->keys += totals.keys;
 	info->floor += totals.floor;
+	info->events += trip_keyed_notes(table);
 }
 
 int
@@ -122,7 +123,8 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 		.table_bytes = trip_each_statement_lines(statement) * TRIP_EACH_LINE,
 		.n_whens = statement->n_whens,
 		.full = statement->full,
-		.trips_kept = statement->kept};
+		.trips_kept = statement->kept,
+		.events_kept = statement->events_kept};
 	struct trip_each_ring_at at;
 	int error = trip_detach_check(each->domain);
 

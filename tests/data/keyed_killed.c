@@ -10,6 +10,8 @@
 #define STEP 3u
 #define CALLS 6u
 #define WORDS 2u
+/* More than a call makes. */
+#define NOTES 2048u
 
 /* One call of the writer's: packets, half of which have keys that are new, in a full table whose
  * hands both move. */
@@ -19,6 +21,7 @@ struct call {
 	uint32_t bytes[TRIP_KEYED_CHUNK];
 	uint64_t now;
 	uint32_t count;
+	struct trip_keyed *before; /* a copy of the table */
 };
 
 static void
@@ -40,6 +43,44 @@ draw(struct call *call, struct trip_random *random, uint32_t count)
 		call->keys[i * WORDS] = trip_random_below(random, i % 2 != 0 ? 100 : UINT32_MAX);
 		call->keys[i * WORDS + 1] = 0;
 		call->bytes[i] = 60 + (uint32_t)trip_random_below(random, 1000);
+	}
+}
+
+/* How often a key of the call is there, by notes from one on: 1 or 0, as it was before them. */
+static int
+noted(const struct trip_keyed *table, uint64_t from, const uint64_t *key, int there)
+{
+	struct trip_keyed_note note;
+
+	for (; from < trip_keyed_notes(table); from++) {
+		assert_true(trip_keyed_note(table, from, &note));
+		if (memcmp(note.key, key, WORDS * sizeof(*key)) == 0)
+			there += note.kind == TRIP_KEYED_CAME ? 1 : -1;
+		assert_true(there == 0 || there == 1);
+	}
+	return there;
+}
+
+/* Of the call's keys, and those that may have gone: what is noted is what there is. */
+static void
+check_notes(const struct call *call, const struct trip_keyed *left)
+{
+	uint64_t from = trip_keyed_notes(call->before);
+	struct trip_keyed_note note;
+
+	for (uint32_t i = 0; i < call->count; i++) {
+		const uint64_t *key = &call->keys[i * WORDS];
+		int there = trip_keyed_find(call->before, key) != TRIP_KEYED_NONE;
+
+		assert_int_equal(noted(left, from, key, there),
+			trip_keyed_find(left, key) != TRIP_KEYED_NONE);
+	}
+	for (uint64_t i = from; i < trip_keyed_notes(left); i++) {
+		assert_true(trip_keyed_note(left, i, &note));
+		assert_int_equal(
+			noted(left, from, note.key,
+				trip_keyed_find(call->before, note.key) != TRIP_KEYED_NONE),
+			trip_keyed_find(left, note.key) != TRIP_KEYED_NONE);
 	}
 }
 
@@ -65,6 +106,7 @@ check(const struct call *call, struct trip_keyed *left, const struct trip_keyed_
 
 	trip_keyed_recover(left, call->now);
 	assert_null(trip_keyed_check(left));
+	check_notes(call, left);
 	trip_keyed_totals(left, &totals);
 	assert_int_equal(totals.keys, alive(left));
 	for (uint32_t i = 0; i < call->count; i++)
@@ -91,6 +133,7 @@ kill_at_each_step(struct call *call, struct trip_keyed *copy, size_t size)
 	bool stopped;
 
 	trip_keyed_totals(call->table, &before);
+	memcpy(call->before, call->table, size);
 	stopped = trip_step_start(&step, run, call, k);
 	for (; stopped; stopped = trip_step_on(&step, k += STEP), checked++) {
 		memcpy(copy, call->table, size);
@@ -103,17 +146,23 @@ kill_at_each_step(struct call *call, struct trip_keyed *copy, size_t size)
 static void
 keyed_writer_is_killed_anywhere(void **state)
 {
-	const struct trip_keyed_attr attr = {
-		.max = 300, .words = WORDS, .by_bytes = true, .idle = 2400, .secret = {1, 2}};
+	const struct trip_keyed_attr attr = {.max = 300,
+		.words = WORDS,
+		.by_bytes = true,
+		.idle = 2400,
+		.notes = NOTES,
+		.secret = {1, 2}};
 	struct trip_random random = {trip_test_seed("keyed_writer_is_killed_anywhere")};
 	size_t size = trip_keyed_size(&attr);
 	void *memory = aligned_alloc(64, size / 64 * 64 + 64);
 	void *copy = aligned_alloc(64, size / 64 * 64 + 64);
+	void *before_it = aligned_alloc(64, size / 64 * 64 + 64);
 	struct trip_keyed_totals before, totals;
 	struct call call = {.now = 1};
 	uint64_t killed = 0;
 
-	assert_true(memory != NULL && copy != NULL);
+	assert_true(memory != NULL && copy != NULL && before_it != NULL);
+	call.before = before_it;
 	call.table = trip_keyed_init(memory, &attr);
 	/* It has been full, and keys have become idle. */
 	for (unsigned int i = 0; i < 200; i++) {
@@ -128,6 +177,7 @@ keyed_writer_is_killed_anywhere(void **state)
 	trip_keyed_totals(call.table, &totals);
 	free(memory);
 	free(copy);
+	free(before_it);
 	printf("killed %llu times\n", (unsigned long long)killed);
 	if (!TRIP_STEP_POSSIBLE)
 		skip();

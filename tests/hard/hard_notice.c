@@ -47,6 +47,7 @@ static const char *const others[] = {
 	"trip_domain_footprint",
 	"trip_domain_open",
 	"trip_domain_stats_read",
+	"trip_each_events",
 	"trip_each_footprint",
 	"trip_each_query",
 	"trip_each_read",

@@ -17,6 +17,7 @@
 #define QUEUES 2
 #define BURST 32
 #define CYCLES (TRIP_TEST_TSAN ? 20 : 200)
+#define EVENTS_KEPT 8
 #define LONG_US (UINT64_C(3600) * 1000000)
 
 static const struct trip_each_part by_port[] = {{TRIP_EACH_L4_DST, 0}};
@@ -24,12 +25,13 @@ static struct trip_domain *domain;
 static struct trip_port *port;
 static struct trip_each *lasting;
 static _Atomic bool stop;
+static uint64_t n_events;
 /* By flow, before it is polled. */
 static _Atomic uint64_t sent[FLOWS];
 static struct flows_traffic traffic[QUEUES];
 
 static struct trip_each *
-open_each(const char *name, uint32_t max, uint64_t idle_us)
+open_each(const char *name, uint32_t max, uint64_t idle_us, uint32_t events_kept)
 {
 	const struct trip_each_attr attr = {.size = sizeof(attr),
 		.name = name,
@@ -38,7 +40,8 @@ open_each(const char *name, uint32_t max, uint64_t idle_us)
 		.parts = by_port,
 		.n_parts = 1,
 		.max = max,
-		.idle_us = idle_us};
+		.idle_us = idle_us,
+		.events_kept = events_kept};
 	struct trip_each *each;
 
 	if (trip_each_open(domain, &attr, &each) != 0)
@@ -68,12 +71,18 @@ poll_queue(void *arg)
 }
 
 static uint32_t
+flow_of_key(const uint8_t *key, uint32_t size)
+{
+	uint32_t flow = (uint32_t)(key[0] << 8 | key[1]) - 1;
+
+	assert_true(size == 2 && flow < FLOWS);
+	return flow;
+}
+
+static uint32_t
 flow_of(const struct trip_each_entry *entry)
 {
-	uint32_t flow = (uint32_t)(entry->key[0] << 8 | entry->key[1]) - 1;
-
-	assert_true(entry->key_size == 2 && flow < FLOWS);
-	return flow;
+	return flow_of_key(entry->key, entry->key_size);
 }
 
 struct seen {
@@ -142,6 +151,41 @@ add_up(const struct trip_each_entry *entry, void *arg)
 	return 0;
 }
 
+/* Few are kept, and the oldest is written over as it is read: what is read is whole. */
+static uint64_t
+read_events(const struct trip_each *each, uint32_t table, uint64_t from)
+{
+	struct trip_each_event some[EVENTS_KEPT];
+	int n = trip_each_events(each, table, from, some, sizeof(some[0]), EVENTS_KEPT);
+
+	assert_true(n >= 0);
+	for (int i = 0; i < n; i++) {
+		uint32_t flow = flow_of_key(some[i].key, some[i].key_size);
+
+		assert_true(some[i].number >= from && some[i].table == table);
+		assert_true(some[i].change <= TRIP_EACH_EXPIRED);
+		assert_true((some[i].packets == 0) == (some[i].change == TRIP_EACH_ADMITTED));
+		assert_true(some[i].packets <= atomic_load(&sent[flow]));
+		from = some[i].number + 1;
+	}
+	return from;
+}
+
+static void
+look_at_events(const struct trip_each *each)
+{
+	uint64_t next[QUEUES] = {0};
+	struct trip_each_info info = {.size = sizeof(info)};
+
+	/* Until they have gone round. */
+	while (next[0] <= EVENTS_KEPT || next[1] <= EVENTS_KEPT)
+		for (uint32_t table = 0; table < QUEUES; table++)
+			next[table] = read_events(each, table, next[table]);
+	assert_int_equal(trip_each_query(each, &info), 0);
+	assert_true(next[0] + next[1] <= info.events);
+	n_events += next[0] + next[1];
+}
+
 /* Of one that no burst counts in any more, all is seen: none does behind the close of another one.
  */
 static void
@@ -152,8 +196,11 @@ open_and_close(uint64_t cycle)
 
 	for (unsigned int i = 0; i < 3; i++) {
 		snprintf(name, sizeof(name), "each%u", i);
-		eaches[i] = open_each(name, 1 + (uint32_t)cycle % 7, i == 0 ? 320 : LONG_US);
+		eaches[i] = open_each(name, 1 + (uint32_t)cycle % 7, i == 0 ? 320 : LONG_US,
+			i == 0 ? EVENTS_KEPT : 0);
 	}
+	if (cycle % 4 == 0)
+		look_at_events(eaches[0]);
 	for (unsigned int i = 0; i < 3; i++) {
 		struct trip_each_info before = {.size = sizeof(before)}, after = before;
 		uint64_t packets = 0;
@@ -174,7 +221,7 @@ each_is_read_and_closed_beside_counting(void **state)
 	struct trip_each_info info = {.size = sizeof(info)};
 	pthread_t threads[QUEUES + 1];
 
-	lasting = open_each("lasting", 100, LONG_US);
+	lasting = open_each("lasting", 100, LONG_US, 0);
 	for (uint16_t q = 0; q < QUEUES; q++)
 		trip_thread_start(&threads[q], poll_queue, (void *)(uintptr_t)q);
 	trip_thread_start(&threads[QUEUES], read_all, NULL);
@@ -189,7 +236,8 @@ each_is_read_and_closed_beside_counting(void **state)
 	assert_int_equal(trip_each_walk(lasting, add_up, &packets), 0);
 	assert_int_equal(info.packets, all);
 	assert_int_equal(packets, all);
-	printf("%" PRIu64 " cycles beside %" PRIu64 " packets\n", cycles, all);
+	printf("%" PRIu64 " cycles beside %" PRIu64 " packets; %" PRIu64 " events\n", cycles, all,
+		n_events);
 	assert_int_equal(trip_each_close(lasting), 0);
 }
 
