@@ -49,6 +49,8 @@ struct tripd_item {
 	bool owed;
 	/* It is queued by the counter that stands in for its own. */
 	bool late;
+	/* It was taken back when some of its flows had done it, and not all. */
+	bool torn;
 	/* It could not be queued, and is to be; the second in which that failed last, and 1. */
 	bool unarmed;
 	int64_t refused;
@@ -160,6 +162,8 @@ struct tripd_quota {
 	uint32_t max_events;
 	/* All of them are: a change is not given up half way. */
 	bool at_work;
+	/* Some that were taken back are torn. */
+	bool torn;
 	/* Until when all that is queued waits for room; 0: each has its own time. */
 	uint64_t queue_by;
 	struct tripd_now now;
@@ -315,7 +319,8 @@ bool tripd_quota_lasts(const struct trip_rules_when *when);
  * of its time; or its work is queued as one of a rate that has begun. */
 int tripd_quota_go_on(struct tripd_quota *quota, unsigned int i);
 
-/* Returns when what has started has finished, and all firings up to then are read. */
+/* Returns when what has started has finished, and all firings up to then are read. What was taken
+ * back when some of its flows had done it is done to all of them by then, and has fired. */
 void tripd_quota_settled(struct tripd_quota *quota);
 
 /*

@@ -273,6 +273,7 @@ tripd_quota_item_cancel(const struct tripd_quota *quota, struct tripd_item *item
 		bool canceled = trip_work_cancel(quota->domain, id) == 0;
 
 		waited |= canceled && k == item->n;
+		item->torn |= waited && !canceled;
 	}
 	item->n = 0;
 	return waited;
@@ -281,7 +282,10 @@ tripd_quota_item_cancel(const struct tripd_quota *quota, struct tripd_item *item
 bool
 tripd_quota_cancel(struct tripd_quota *quota, unsigned int i)
 {
-	return tripd_quota_item_cancel(quota, &quota->items[i]);
+	bool waited = tripd_quota_item_cancel(quota, &quota->items[i]);
+
+	quota->torn |= quota->items[i].torn;
+	return waited;
 }
 
 void
@@ -317,10 +321,71 @@ tripd_quota_go_round(struct tripd_quota *quota)
 			quota->periods.unarmed = quota->items[i].unarmed = true;
 }
 
-void
-tripd_quota_settled(struct tripd_quota *quota)
+/* ---- what was taken back in the midst of its firing -------------------------------------------
+ */
+
+/* What reaches it again is due at once: a threshold, or a gate that has opened. Of what is over by
+ * then, what its counter shows is the threshold. */
+static int
+queue_rest(struct tripd_quota *quota, unsigned int i)
+{
+	struct trip_rules_when rule = quota->rules->whens[i];
+	struct trip_apply_when when;
+
+	if (rule.pairs != NULL || rule.condition.kind == TRIP_CONDITION_NONE)
+		return queue(quota, i, tripd_quota_trigger(quota, &rule), false);
+	rule.condition = (struct trip_condition){.kind = TRIP_CONDITION_NONE};
+	when = work_of(quota, i, &rule);
+	when.trigger = tripd_quota_trigger(quota, &rule);
+	rule.threshold = trip_cntr_read(when.trigger);
+	return tripd_quota_item_queue(quota, &quota->items[i], &when);
+}
+
+static bool
+is_torn(const struct tripd_quota *quota, unsigned int i)
+{
+	return quota->items[i].torn && quota->fired[i] == 0;
+}
+
+/* Some of its flows are dropped, and nobody was told: the others are, too, and it has fired. */
+static void
+mend_torn(struct tripd_quota *quota)
+{
+	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + DONE_NS;
+	bool left = true;
+
+	for (unsigned int i = 0; i < quota->rules->n_whens; i++)
+		quota->items[i].torn = is_torn(quota, i) && queue_rest(quota, i) == 0;
+	while (left && now_ns(CLOCK_MONOTONIC) < deadline) {
+		tripd_quota_pause(quota);
+		tripd_quota_read(quota);
+		left = false;
+		for (unsigned int i = 0; i < quota->rules->n_whens; i++)
+			left |= is_torn(quota, i);
+	}
+	for (unsigned int i = 0; i < quota->rules->n_whens; i++) {
+		if (!quota->items[i].torn)
+			continue;
+		(void)tripd_quota_cancel(quota, i);
+		quota->items[i].torn = false;
+	}
+	quota->torn = false;
+}
+
+static void
+settle(struct tripd_quota *quota)
 {
 	/* Nothing waits for this counter; what others have started has finished. */
 	trip_work_flush(quota->domain, quota->idle);
 	tripd_quota_read(quota);
+}
+
+void
+tripd_quota_settled(struct tripd_quota *quota)
+{
+	settle(quota);
+	if (!quota->torn)
+		return;
+	mend_torn(quota);
+	settle(quota);
 }
