@@ -548,6 +548,38 @@ what_is_unread_has_fired(void **state)
 	tripd_bed_close(&bed);
 }
 
+/* Trips that were lost have happened: what they did is not done again; and what they reset begins
+ * anew, once. */
+static void
+what_was_lost_has_happened(void **state)
+{
+	tripd_bed_open(&bed,
+		ALL "counter n\ncounter m\ncounter c\nwhen n >= 1 every 1 log\n"
+		    "when all.packets >= 1 every 1 add m 1\nwhen c >= 1 every 5 reset all\n",
+		(struct tripd_live){1, 1, 256, 1});
+	for (unsigned int i = 0; i < 2; i++) {
+		trip_cntr_add(bed.quota.counters[0], bed.quota.max_events);
+		tripd_bed_progress(&bed);
+		count_packets(3);
+		trip_cntr_add(bed.quota.counters[2], i);
+		tripd_bed_progress(&bed);
+		if (i == 0)
+			give("reset all");
+		turn();
+		assert_int_equal(bed.quota.n_overrun, i == 0 ? 3 : 7);
+		assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 3 * i + 3);
+		expect_count(0);
+	}
+	trip_cntr_add(bed.quota.counters[2], 4);
+	send_some(2);
+	expect_count(2);
+	trip_cntr_add(bed.quota.counters[2], 1);
+	turn();
+	expect_count(0);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 8);
+	tripd_bed_close(&bed);
+}
+
 /* Each trip makes another one. */
 static void
 trip_again(void *arg, const struct tripd_trip *trip)
@@ -631,6 +663,7 @@ main(void)
 		cmocka_unit_test(pairs_that_are_crossed_by_then_fire),
 		cmocka_unit_test(nothing_is_lost_by_hand),
 		cmocka_unit_test(what_is_unread_has_fired),
+		cmocka_unit_test(what_was_lost_has_happened),
 		cmocka_unit_test(trips_without_end_hold_nothing_up),
 		cmocka_unit_test(nothing_is_lost_by_rules),
 	};

@@ -185,12 +185,15 @@ take_back(const struct batch *batch)
 /* ---- what was crossed since -------------------------------------------------------------------
  */
 
-/* Its gate is open where its pairs have, and what stands on that was taken back. */
 static bool
 is_late(const struct tripd_quota *quota, unsigned int i)
 {
 	struct trip_cntr *gate = quota->items[i].gate;
 
+	/* It may have fired, and not be known to. */
+	if (quota->rules->whens[i].every != 0 && quota->items[i].n_overrun != quota->n_overrun)
+		return false;
+	/* Where that is open all pairs had held, and what stands on it was taken back. */
 	if (gate != NULL && trip_cntr_read(gate) != 0)
 		return quota->fired[i] == 0;
 	return quota->fired[i] < tripd_anew_due(quota, i, TRIPD_ANEW_WAS);
@@ -291,6 +294,7 @@ rearm(const struct batch *batch, unsigned int list)
 		quota->items[i].unarmed = stays == 0 || quota->rules->whens[i].every != 0;
 		tripd_quota_rearm(quota, i);
 		quota->fired[i] = stays;
+		quota->items[i].n_overrun = quota->n_overrun;
 	}
 }
 

@@ -60,6 +60,8 @@ struct tripd_item {
 	uint64_t goes_on_at;
 	/* Likewise of a rate: the id of the item whose first firing is none, or TRIP_WORK_NONE. */
 	uint64_t begun;
+	/* How many trips had been lost when it was known how often it had fired. */
+	uint64_t n_overrun;
 	/* In the order of events, the last firing; what the clock was then, and what it said. */
 	uint64_t fired_at, fired_ns, last_threshold, last_value;
 };

@@ -85,12 +85,32 @@ tripd_quota_passed(
 	hold->passes = false;
 }
 
+static bool
+repeats(const struct trip_rules_when *when)
+{
+	return when->every != 0 && when->condition.kind == TRIP_CONDITION_NONE &&
+	       !trip_rules_is_of_keys(when);
+}
+
+/* How often a statement has fired by then: of what repeats, trips before it may have been lost. */
+static uint64_t
+fired_by(const struct tripd_quota *quota, const struct tripd_trip *trip)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[trip->when];
+	uint64_t fired = quota->fired[trip->when];
+
+	if (!repeats(when))
+		return fired + trip->count;
+	return RTE_MAX(fired, 1 + (trip->threshold - when->threshold) / when->every);
+}
+
 /* What has become of a statement, and of what it acts on. */
 static void
 note(struct tripd_quota *quota, const struct tripd_trip *trip)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[trip->when];
 	struct tripd_item *item = &quota->items[trip->when];
+	uint64_t fired;
 
 	quota->n_events++;
 	item->ended = trip->ends;
@@ -100,14 +120,37 @@ note(struct tripd_quota *quota, const struct tripd_trip *trip)
 		return;
 	item->last_threshold = trip->threshold;
 	item->last_value = trip->value;
-	quota->fired[trip->when] += trip->count;
+	fired = quota->fired[trip->when];
+	quota->fired[trip->when] = fired_by(quota, trip);
+	item->n_overrun = quota->n_overrun;
 	item->fired_at = quota->n_events;
 	if (when->lasts != 0)
 		item->fired_ns = trip_cntr_read(trip_clock_cntr(quota->domain));
 	if (when->op == TRIP_RULES_OP_PASS || when->op == TRIP_RULES_OP_DELETE)
 		tripd_quota_passed(quota, when->target, when->op, quota->n_events);
-	if (when->op == TRIP_RULES_OP_RESET)
+	/* It may have been made up for. */
+	if (when->op == TRIP_RULES_OP_RESET && quota->fired[trip->when] > fired)
 		tripd_anew_reset(quota, trip->when);
+}
+
+/* Trips were lost: no event will have anybody reset what they did. */
+static void
+make_up_for_resets(struct tripd_quota *quota)
+{
+	for (unsigned int i = 0; i < quota->rules->n_whens; i++) {
+		const struct trip_rules_when *when = &quota->rules->whens[i];
+		uint64_t value;
+
+		/* What is taken back fires as it is queued again. */
+		if (when->gone || when->op != TRIP_RULES_OP_RESET || !repeats(when) ||
+			quota->items[i].n == 0)
+			continue;
+		value = tripd_quota_value(quota, when);
+		if (value < when->threshold + when->every * quota->fired[i])
+			continue;
+		quota->fired[i] = 1 + (value - when->threshold) / when->every;
+		tripd_anew_reset(quota, i);
+	}
 }
 
 /* What goes on is begun at once; what has a threshold of 0 has fired before. Its end is none where
@@ -218,6 +261,8 @@ tripd_quota_read(struct tripd_quota *quota)
 	} while (n == EVENTS_BURST && n_new < 2 * (size_t)quota->max_events);
 	n_new += tripd_quota_each_read(quota, time_ns);
 	trip_domain_stats_read(quota->domain, &stats);
+	if (quota->n_overrun != stats.events_lost)
+		make_up_for_resets(quota);
 	quota->n_overrun = stats.events_lost;
 	quota->n_refused = stats.commands_refused;
 	return n_new;
