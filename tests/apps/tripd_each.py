@@ -475,6 +475,50 @@ def conditions_of_keys_come_and_go(bench):
           [('sources', 0, True), ('hundred', 100, False)], 'in the report')
 
 
+def keys_that_are_reset_begin_anew(bench):
+    """What they had is told; what dropped them ends, which is told, too; nothing else changes."""
+    process = start(bench, SOURCES + 'when sources.packets >= 20 drop sources\nwhen sources.packets >= 25 drop sources for 1h\n' +
+                    HUNDRED)
+
+    def eaches():
+        return [(each['name'], each['packets'], each['keys'], each['held'], each['admitted'])
+                for each in json.loads(control(bench, '--json', 'list', 'each')[1])['each']]
+
+    equal(eaches(), [('sources', 100, 3, 2, 3), ('hundred', 100, 1, 0, 1)], 'before')
+    equal(control(bench, 'reset', 'sources'), (0, 'sources.packets 100\nsources.bytes 7400\n', ''), 'reset')
+    equal(eaches(), [('sources', 0, 0, 0, 0), ('hundred', 100, 1, 0, 1)], 'behind it')
+    equal([json.loads(line) for line in control(bench, '--json', 'reset', 'hundred')[1].splitlines()],
+          [{'name': 'hundred.packets', 'was': 100}, {'name': 'hundred.bytes', 'was': 7400}], 'as JSON')
+    code, out, err = control(bench, 'reset', 'sourcez')
+    equal((code, out, 'sourcez' in err), (3, '', True), f'what there is not: {err}')
+    report = end(bench, process)
+    equal(sorted((trip['key'], trip['line'], trip['ends']) for trip in report['trips']),
+          [(key, line, ends) for key in ('10.1.0.1', '10.1.0.2') for line, ends in ((2, False), (2, True), (3, False))],
+          'trips')
+
+
+def keys_that_are_reset_trip_again(bench):
+    """A capture without end: who has been dropped passes, and is dropped again when it has had as many."""
+    process = bench.start(*bench.eal('net_pcap0,infinite_rx=1,rx_pcap=' + bench.pcap('in.pcap', mixed())), '--rules',
+                          bench.file('rules', SOURCES + 'when sources.packets >= 20 drop sources\n'),
+                          '--socket', bench.file('sock'), '--report', bench.file('live.json'))
+    wait_until('a socket', lambda: control(bench, 'list', 'domain')[0] == 0)
+
+    def held():
+        return json.loads(control(bench, '--json', 'list', 'each')[1])['each'][0]['held'] == 3
+
+    wait_until('keys that are dropped', held)
+    for _ in range(3):
+        equal(control(bench, 'reset', 'sources')[0], 0, 'reset')
+        wait_until('keys that are dropped again', held)
+    process.send_signal(signal.SIGTERM)
+    equal(bench.finish(process)[0], 0, 'exit code')
+    with open(bench.file('live.json'), encoding='utf-8') as file:
+        trips = json.load(file)['trips']
+    for key in '10.1.0.1', '10.1.0.2', '10.2.0.1':
+        equal([trip['ends'] for trip in trips if trip['key'] == key], [False, True] * 3 + [False], key)
+
+
 def what_it_takes_is_told_before(bench):
     rules = bench.file('rules', SOURCES + HUNDRED)
     equal(bench.run('--check', rules)[:2],
@@ -492,4 +536,5 @@ main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowe
      anybody_may_look_at_keys,
      a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
      a_key_that_trips_is_dropped, a_dropped_key_passes_after_its_time, what_finds_no_room_is_told,
-     keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, what_it_takes_is_told_before)
+     keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go,
+     keys_that_are_reset_begin_anew, keys_that_are_reset_trip_again, what_it_takes_is_told_before)

@@ -40,6 +40,16 @@ tell_json(const struct change *change, const struct trip_client_cntr *now)
 	tripctl_record_write(record);
 }
 
+static void
+tell_json_name(const struct change *change, const char *name)
+{
+	json_t *record = json_object();
+
+	(void)json_object_set_new(record, "name", json_string(name));
+	tripctl_record_put_number(record, "was", change->was);
+	tripctl_record_write(record);
+}
+
 /* What it is now, as far as it is still there; of one that was reset, what it was. */
 static int
 tell(const struct change *change, uint64_t id)
@@ -94,8 +104,11 @@ tell_answer(const struct change *change, char *answer)
 		}
 		*blank = 0;
 		one.was = strtoull(blank + 1, NULL, 10);
+		/* Keys are no counter. */
 		if (trip_client_find(change->ctl->client, line, &now) == 0)
 			tell_json(&one, &now);
+		else
+			tell_json_name(&one, line);
 	}
 }
 
@@ -214,8 +227,9 @@ tripctl_reset(struct tripctl *ctl, int argc, char **argv)
 {
 	static const struct tripctl_line line = {
 		.args_doc = "NAME",
-		.doc = "Begins a counter anew at 0, or both of a count of tripd, and writes what "
-		       "it was: nothing that is counted meanwhile is lost. What has fired stays "
+		.doc = "Begins a counter anew at 0, or both of a count of tripd, or all keys of an "
+		       "`each', and writes what it was: of the others, nothing that is counted "
+		       "meanwhile is lost. What has fired stays "
 		       "fired, but of a quota of tripd, whose next period begins." EXIT_CODES,
 		.word = take_name,
 		.end = check_name,

@@ -376,6 +376,22 @@ reset_one(struct command *command, const char *name, bool on_count, unsigned int
 	return ret;
 }
 
+/* Its keys, which its name stands for. */
+static int
+reset_each(struct command *command, unsigned int i)
+{
+	struct tripd_quota *quota = command->commands->quota;
+	const struct trip_each_info *was = &quota->eaches[i].last;
+	int ret = tripd_quota_each_reset(quota, i);
+
+	if (ret != 0)
+		fprintf(command->answer, "%s\n", trip_error_message());
+	else
+		fprintf(command->answer, "%s.packets %" PRIu64 "\n%s.bytes %" PRIu64 "\n",
+			was->name, was->packets, was->name, was->bytes);
+	return ret;
+}
+
 static int
 reset_name(struct command *command, const char *name)
 {
@@ -387,7 +403,11 @@ reset_name(struct command *command, const char *name)
 	for (unsigned int i = 0; i < rules->n_counters; i++)
 		if (!rules->counters[i].gone && strcmp(rules->counters[i].name, name) == 0)
 			return reset_one(command, name, false, i);
-	fprintf(command->answer, "no 'count' rule, 'counter' or 'quota' is named '%.32s'\n", name);
+	for (unsigned int i = 0; i < rules->n_eaches; i++)
+		if (!rules->eaches[i].count.gone && strcmp(rules->eaches[i].count.name, name) == 0)
+			return reset_each(command, i);
+	fprintf(command->answer, "no 'count' rule, 'counter', 'quota' or 'each' is named '%.32s'\n",
+		name);
 	return -ENOENT;
 }
 

@@ -24,12 +24,11 @@ tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_e
 	return trip_apply_each_open(quota->domain, rule, ports, rule->count.n_ports, each);
 }
 
-/* A trip that was overwritten before it was read is told of as a number. */
 static void
-take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip, uint64_t time_ns)
+tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip, uint64_t time_ns)
 {
 	const struct trip_rules_each *rule = &quota->rules->eaches[i];
-	struct tripd_each *each = &quota->eaches[i];
+	const struct tripd_each *each = &quota->eaches[i];
 	const struct trip_rules_when *when;
 	char key[TRIP_EACH_TEXT_MAX];
 	struct tripd_trip own = {.time_ns = time_ns,
@@ -37,8 +36,6 @@ take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 		.count = 1,
 		.ends = (trip->flags & TRIP_EACH_TRIP_END) != 0};
 
-	quota->n_unread += trip->number - each->next;
-	each->next = trip->number + 1;
 	own.when = rule->whens[trip->when];
 	when = &quota->rules->whens[own.when];
 	own.value = when->ref == TRIP_RULES_REF_KEY_BYTES ? trip->bytes : trip->packets;
@@ -49,6 +46,17 @@ take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 		quota->n_untold++;
 	else
 		tripd_quota_tell(quota, &own);
+}
+
+/* A trip that was overwritten before it was read is told of as a number. */
+static void
+take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip, uint64_t time_ns)
+{
+	struct tripd_each *each = &quota->eaches[i];
+
+	quota->n_unread += trip->number - each->next;
+	each->next = trip->number + 1;
+	tell(quota, i, trip, time_ns);
 }
 
 size_t
@@ -90,6 +98,91 @@ tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info *info
 		*info = now;
 	else if (info != &each->last)
 		*info = each->last;
+}
+
+/* ---- beginning anew ---------------------------------------------------------------------------
+ */
+
+/* An entry's drop is that of the condition, of those by which it has tripped, whose time ends last:
+ * so a trip has it (trip_each.h). UINT32_MAX: none drops. */
+static uint32_t
+drop_of(const struct trip_rules_each *rule, const struct trip_each_entry *entry)
+{
+	uint32_t last = UINT32_MAX;
+
+	for (uint32_t i = 0; i < rule->n_whens; i++) {
+		uint64_t time = rule->acts[i].time_us - 1;
+
+		/* 0 is for ever. */
+		if ((entry->tripped >> i & 1) == 0 || rule->acts[i].op != TRIP_EACH_OP_DROP ||
+			(last != UINT32_MAX && time <= rule->acts[last].time_us - 1))
+			continue;
+		last = i;
+	}
+	return last;
+}
+
+struct ending {
+	struct tripd_quota *quota;
+	unsigned int each;
+	uint64_t time_ns;
+};
+
+/* What drops a key ends with all that was counted. Of one that is dropped just now the end may be
+ * all that is told. */
+static int
+end_drop(const struct trip_each_entry *entry, void *arg)
+{
+	const struct ending *ending = arg;
+	struct tripd_quota *quota = ending->quota;
+	uint32_t when = drop_of(&quota->rules->eaches[ending->each], entry);
+	struct trip_each_trip trip = {.packets = entry->packets,
+		.bytes = entry->bytes,
+		.ns = quota->packet_ns - quota->packet_began,
+		.when = when,
+		.flags = TRIP_EACH_TRIP_END};
+
+	if (entry->op != TRIP_EACH_OP_DROP || when == UINT32_MAX)
+		return 0;
+	memcpy(trip.key, entry->key, sizeof(trip.key));
+	tell(quota, ending->each, &trip, ending->time_ns);
+	return 0;
+}
+
+/* Some may have ended while the others were looked for; what has begun meanwhile is as if it had
+ * not. */
+static void
+tell_ended(const struct ending *ending)
+{
+	struct tripd_each *each = &ending->quota->eaches[ending->each];
+	struct trip_each_trip trip;
+
+	for (; trip_each_trips(each->each, each->next, &trip, sizeof(trip), 1) == 1;
+		each->next = trip.number + 1)
+		if ((trip.flags & TRIP_EACH_TRIP_END) != 0)
+			tell(ending->quota, ending->each, &trip, ending->time_ns);
+}
+
+int
+tripd_quota_each_reset(struct tripd_quota *quota, unsigned int i)
+{
+	struct ending ending = {.quota = quota, .each = i, .time_ns = now_ns(CLOCK_REALTIME)};
+	struct tripd_each *each = &quota->eaches[i];
+	int ret = 0;
+
+	if (each->each != NULL) {
+		(void)tripd_quota_each_read(quota, ending.time_ns);
+		ret = trip_each_walk(each->each, end_drop, &ending);
+		if (ret == 0 && quota->rules->eaches[i].n_whens > 0)
+			tell_ended(&ending);
+	}
+	if (ret == 0)
+		ret = tripd_quota_each_close(each);
+	if (ret != 0)
+		return ret;
+	each->next = 0;
+	each->said_refused = 0;
+	return tripd_quota_each_open(quota, &quota->rules->eaches[i], &each->each);
 }
 
 /* At most once in so long. */

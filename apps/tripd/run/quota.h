@@ -272,6 +272,11 @@ size_t tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns);
 /* Notes a trip, whose key it takes over, and tells whoever is to be told. */
 void tripd_quota_tell(struct tripd_quota *quota, const struct tripd_trip *trip);
 
+/* Has an `each` begin anew: `last` is what it had come to, and what dropped its keys is told to
+ * have ended. Returns 0, or a negative errno: it is as it was, or closed, and the next call opens
+ * it. */
+int tripd_quota_each_reset(struct tripd_quota *quota, unsigned int each);
+
 /* What an `each` has come to, or had as it went. */
 void tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info *info);
 
