@@ -26,6 +26,8 @@ static struct {
 	uint64_t statements;
 	/* A flow that does not pass; NULL: all do. */
 	const struct trip_flow *flow;
+	/* Comes in between, where one is queued that passes; NULL: nothing. */
+	void (*between)(void);
 	/* What the next passes that are done at once have come to, the last first. */
 	int results[2];
 	unsigned int n_results;
@@ -43,6 +45,8 @@ __wrap_trip_work_queue(struct trip_domain *domain, const struct trip_work *work,
 {
 	bool is_refused = work->context < 64 && (refused.statements >> work->context & 1) != 0;
 
+	if (work->op_type == TRIP_OP_FLOW_PASS && refused.between != NULL)
+		refused.between();
 	is_refused |= work->op_type == TRIP_OP_FLOW_PASS && refused.flow != NULL &&
 		      work->op.drop.flow == refused.flow;
 	return is_refused ? -ENOSPC : __real_trip_work_queue(domain, work, id);
@@ -271,6 +275,57 @@ each_count_has_its_own_result(void **state)
 	tripd_bed_close(&bed);
 }
 
+/* ---- by hand ----------------------------------------------------------------------------------
+ */
+
+/* It has begun anew, and that is answered, whatever cannot be armed by then. */
+static void
+what_is_reset_by_hand_has_begun_anew(void **state)
+{
+	open_bed(ALL "quota q 8 of all.packets\nwhen q >= 2 log\n");
+	for (unsigned int i = 0; i < 3; i++) {
+		refused.statements = 1;
+		send_some(3);
+		give("reset q", "q 3\n");
+		assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 0);
+		refused.statements = 0;
+		now = RTE_MAX(now + 1, tripd_quota_seconds(&bed.quota) + 1);
+		assert_int_equal(update(0), 0);
+		assert_int_equal(bed.quota.n_trips, i + 1);
+	}
+	tripd_bed_close(&bed);
+}
+
+static void
+count_between(void)
+{
+	refused.between = NULL;
+	count_packets(3);
+	tripd_bed_progress(&bed);
+}
+
+/* What a rule has asked for since is not that: it begins anew once more. */
+static void
+what_a_rule_resets_meanwhile_begins_anew(void **state)
+{
+	open_bed(ALL "quota q 8 of all.packets\nwhen q >= 2 drop all\n"
+		     "when all.packets >= 5 every 5 reset q\n");
+	send_some(2);
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	refused.statements = 1;
+	refused.between = count_between;
+	(void)tripd_anew_reset_now(&bed.quota, false, 0);
+	assert_null(refused.between);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 3);
+	refused.statements = 0;
+	now = tripd_quota_seconds(&bed.quota) + 1;
+	assert_int_equal(update(0), 0);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 0);
+	/* The drop is due once more, by what it was that time. */
+	assert_int_equal(bed.quota.n_trips, 3);
+	tripd_bed_close(&bed);
+}
+
 int
 main(void)
 {
@@ -280,6 +335,8 @@ main(void)
 		cmocka_unit_test(what_is_not_refused_is_armed),
 		cmocka_unit_test(what_is_not_refused_passes),
 		cmocka_unit_test(each_count_has_its_own_result),
+		cmocka_unit_test(what_is_reset_by_hand_has_begun_anew),
+		cmocka_unit_test(what_a_rule_resets_meanwhile_begins_anew),
 	};
 	int ret = tripd_bed_init();
 

@@ -57,13 +57,16 @@ tripd_anew_reset_now(struct tripd_quota *quota, bool on_count, unsigned int inde
 {
 	bool before =
 		on_count ? quota->anew_counts[2 * index].asked : quota->anew_counters[index].asked;
+	int64_t now = tripd_quota_seconds(quota);
 	int ret;
 
-	quota->periods.failed = 0;
 	ask(quota, on_count, index, true);
-	ret = tripd_period_update(quota, tripd_quota_seconds(quota));
-	if (ret != 0 && !before)
-		ask(quota, on_count, index, false);
+	ret = tripd_anew_begin(quota, now);
+	/* No rule has asked meanwhile: until they begin, nothing is read that could fail then. */
+	if (ret != 0)
+		ask(quota, on_count, index, before);
+	else
+		(void)tripd_period_update(quota, now);
 	return ret;
 }
 

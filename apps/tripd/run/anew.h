@@ -32,8 +32,9 @@ void tripd_anew_reset(struct tripd_quota *quota, unsigned int when);
 
 /*
  * A counter or a quota, or both values of a count, begin anew at once: what they were is in
- * `anew_counters` and `anew_counts`. 0; or a negative errno, with that said, and then it does not
- * happen later, unless a rule wants that, too.
+ * `anew_counters` and `anew_counts`. 0, also where something of them cannot pass or be armed by
+ * then (period.h); or a negative errno, with that said, and then it does not happen later, unless a
+ * rule wants that, too.
  */
 int tripd_anew_reset_now(struct tripd_quota *quota, bool on_count, unsigned int index);
 
