@@ -8,7 +8,8 @@
 /* Of a lag whoever is put off waits such a part. */
 #define PATIENCE 8
 
-/* Ticks for which an event goes on at the least, from one pause to the next. */
+/* Ticks for which an event goes on at the least, from one pause to the next. It has pauses of no
+ * other kind, but while it waits for what somebody else does. */
 #define IN_EVENT 200000
 
 void
@@ -88,7 +89,7 @@ begin_recovery(const struct nics_event *event)
 		sim_op("has an error");
 		if (event->dies) {
 			nic_go_away();
-			sim_pause();
+			pauses(1);
 		}
 		nic_begin_anew(RTE_ETH_EVENT_ERR_RECOVERING);
 		pauses(event->between);
@@ -218,7 +219,7 @@ reset(const struct nics_event *event)
 	sim_op("wants to be reset");
 	if (event->dies) {
 		nic_go_away();
-		sim_pause();
+		pauses(1);
 	}
 	nic_begin_anew(RTE_ETH_EVENT_INTR_RESET);
 	pauses(event->between);
