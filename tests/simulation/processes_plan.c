@@ -308,6 +308,36 @@ plan_one_set(bool of_client)
 	processes.lets_go_on = true;
 }
 
+/* In some each has a poll set, and asks it before and behind each change of a member. */
+static void
+plan_polls(struct plan *plan, uint32_t first)
+{
+	static const enum act_kind kinds[] = {
+		ACT_CHANGE, ACT_POLL, ACT_CHANGE, ACT_POLL, ACT_ADD, ACT_POLL};
+
+	for (unsigned int i = 0; i < plan->n; i++) {
+		struct act *act = &plan->acts[i];
+
+		if (act->number < first + OPENED)
+			continue;
+		act->kind = kinds[act->number % RTE_DIM(kinds)];
+		/* By these bits it is always one set, and all are members. */
+		act->value &= ~1u;
+		if (act->number > first + OPENED)
+			continue;
+		act->kind = ACT_POLLS;
+		act->seed |= 2;
+	}
+}
+
+static void
+plan_all_polls(void)
+{
+	for (uint32_t i = 0; i < CLIENTS; i++)
+		plan_polls(&processes.users[i].plan, 1);
+	plan_polls(&processes.users[PRIMARY].plan, 2);
+}
+
 static void
 plan_all_waits(void)
 {
@@ -396,4 +426,6 @@ processes_plan(void)
 	if (!doors && draw(3) == 0)
 		plan_all_waits();
 	processes.closes = draw(2) == 0 && sim_wants();
+	if (processes.waits && draw(4) == 0)
+		plan_all_polls();
 }
