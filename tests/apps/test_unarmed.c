@@ -31,6 +31,8 @@ static struct {
 	/* What the next passes that are done at once have come to, the last first. */
 	int results[2];
 	unsigned int n_results;
+	/* Homes that were asked to look at a counter, and items for which there was no room. */
+	unsigned int n_looks, n_full;
 } refused;
 
 int __real_trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
@@ -44,12 +46,16 @@ int
 __wrap_trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
 {
 	bool is_refused = work->context < 64 && (refused.statements >> work->context & 1) != 0;
+	int ret;
 
 	if (work->op_type == TRIP_OP_FLOW_PASS && refused.between != NULL)
 		refused.between();
 	is_refused |= work->op_type == TRIP_OP_FLOW_PASS && refused.flow != NULL &&
 		      work->op.drop.flow == refused.flow;
-	return is_refused ? -ENOSPC : __real_trip_work_queue(domain, work, id);
+	ret = is_refused ? -ENOSPC : __real_trip_work_queue(domain, work, id);
+	refused.n_looks += ret == 0 && work->context >= TRIPD_NOW && work->threshold == 1;
+	refused.n_full += ret == -EAGAIN;
+	return ret;
 }
 
 int
@@ -71,7 +77,7 @@ static void
 open_bed(const char *text)
 {
 	memset(&refused, 0, sizeof(refused));
-	tripd_bed_open(&bed, text, (struct tripd_live){16, 16, 64, 1});
+	tripd_bed_open(&bed, text, (struct tripd_live){16, 16, 16, 1});
 	now = tripd_quota_seconds(&bed.quota);
 }
 
@@ -326,6 +332,35 @@ what_a_rule_resets_meanwhile_begins_anew(void **state)
 	tripd_bed_close(&bed);
 }
 
+/* ---- room -------------------------------------------------------------------------------------
+ */
+
+#define MANY 84
+
+/* As many as begin anew at once, homes look at what flows have counted. */
+static void
+looks_find_room_however_many_there_are(void **state)
+{
+	char text[MANY * 128];
+	size_t n = 0;
+
+	for (unsigned int i = 1; i <= MANY; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+			"count c%u port 0 pattern eth / ipv4 / udp dst is %u / end\n"
+			"quota q%u 9 per minute of c%u.packets\n",
+			i, i, i, i);
+	assert_true(n < sizeof(text));
+	open_bed(text);
+	assert_int_equal(bed.quota.periods.n, MANY);
+	now = bed.quota.periods.all[0].ends;
+	assert_int_equal(update(0), 0);
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_int_equal(bed.quota.periods.all[i].n_ended, 1);
+	assert_int_equal(refused.n_full, 0);
+	assert_int_equal(refused.n_looks, MANY);
+	tripd_bed_close(&bed);
+}
+
 int
 main(void)
 {
@@ -337,6 +372,7 @@ main(void)
 		cmocka_unit_test(each_count_has_its_own_result),
 		cmocka_unit_test(what_is_reset_by_hand_has_begun_anew),
 		cmocka_unit_test(what_a_rule_resets_meanwhile_begins_anew),
+		cmocka_unit_test(looks_find_room_however_many_there_are),
 	};
 	int ret = tripd_bed_init();
 

@@ -24,6 +24,9 @@
 #include "start/fail.h"
 
 #define LATE_NS UINT64_C(2000000000)
+/* Of these there are two lots at a time, and there is room for them beside the work of all rules
+ * (start/plan.c). */
+#define LOOKS 24
 
 /* ---- what is to begin -------------------------------------------------------------------------
  */
@@ -301,16 +304,35 @@ rearm(const struct batch *batch, unsigned int list)
 	}
 }
 
+/* From one on, both values of a count or none. Returns which one is next. */
+static unsigned int
+look_at_some(struct tripd_quota *quota, unsigned int value)
+{
+	unsigned int n = 0;
+
+	tripd_quota_now_begin(quota);
+	for (; value < tripd_anew_values(quota) && n < LOOKS; value++) {
+		if (!tripd_anew_of(quota, value)->begins)
+			continue;
+		tripd_quota_now_look(quota, tripd_anew_cntr(quota, value));
+		n++;
+	}
+	tripd_quota_now_looked(quota);
+	return value;
+}
+
 /* A home reads what queues have counted when somebody waits for it, and else now and then: packets
  * and bytes of a count would be of moments that are far apart. */
 static void
 look(struct tripd_quota *quota)
 {
-	tripd_quota_now_begin(quota);
-	for (unsigned int i = 0; i < tripd_anew_values(quota); i++)
-		if (tripd_anew_of(quota, i)->begins)
-			tripd_quota_now_look(quota, tripd_anew_cntr(quota, i));
-	tripd_quota_now_looked(quota);
+	unsigned int value = 0;
+
+	quota->queue_by = now_ns(CLOCK_MONOTONIC) + LATE_NS;
+	do
+		value = look_at_some(quota, value);
+	while (value < tripd_anew_values(quota) && quota->now.result == 0);
+	quota->queue_by = 0;
 }
 
 /* One exchange takes out what each has come to: all of them at once, as far as that can be. What is
