@@ -281,6 +281,44 @@ each_count_has_its_own_result(void **state)
 	tripd_bed_close(&bed);
 }
 
+/* ---- what was due as it began anew ------------------------------------------------------------
+ */
+
+/* What cannot be queued is said, and holds up nothing else that is due by then; it is armed again,
+ * as that is. */
+static void
+refuse_between(void *arg, const struct tripd_trip *trip)
+{
+	if (trip->when == 0) {
+		refused.statements = 1 << 1 | 1 << 2;
+		count_packets(6);
+		tripd_quota_freshen(&bed.quota);
+	} else if (trip->when == 3) {
+		refused.statements = 0;
+	}
+}
+
+static void
+what_is_not_done_by_then_is_said(void **state)
+{
+	open_bed(ALL "counter n\nwhen all.packets >= 3 log\nwhen all.packets >= 8 add n 1\n"
+		     "when all(all.packets >= 7, all.bytes >= 60) log\n"
+		     "when all(all.packets >= 8, all.bytes >= 60, after 1ns) log\n");
+	count_packets(3);
+	tripd_bed_progress(&bed);
+	bed.quota.told = refuse_between;
+	assert_false(bed.quota.undone);
+	give("reset all", "all.packets 9\n");
+	assert_true(bed.quota.undone);
+	assert_int_equal(bed.quota.n_trips, 2);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 0);
+	bed.quota.told = NULL;
+	send_some(8);
+	assert_int_equal(bed.quota.n_trips, 6);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 1);
+	tripd_bed_close(&bed);
+}
+
 /* ---- by hand ----------------------------------------------------------------------------------
  */
 
@@ -373,6 +411,7 @@ main(void)
 		cmocka_unit_test(what_is_reset_by_hand_has_begun_anew),
 		cmocka_unit_test(what_a_rule_resets_meanwhile_begins_anew),
 		cmocka_unit_test(looks_find_room_however_many_there_are),
+		cmocka_unit_test(what_is_not_done_by_then_is_said),
 	};
 	int ret = tripd_bed_init();
 

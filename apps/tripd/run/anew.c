@@ -4,6 +4,7 @@
  * what it becomes. Its work is taken back before that, and queued again behind it: so none of it
  * fires by the counts of one for the other.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>
@@ -236,22 +237,56 @@ stands_for(const struct tripd_quota *quota, unsigned int list)
 	return list < n ? tripd_anew_sum(quota, list, TRIPD_ANEW_WAS) : list - n;
 }
 
+static void
+say_undone(struct tripd_quota *quota, unsigned int i, const char *why)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[i];
+
+	quota->undone = true;
+	tripd_fail(-EIO, "line %u of the rules, %s: what was due as it began anew is not done: %s",
+		when->line, when->source, why);
+}
+
+static void
+queue_late(const struct batch *batch, unsigned int at)
+{
+	struct tripd_quota *quota = batch->quota;
+
+	for (; at != 0; at = batch->next[at - 1])
+		if (quota->items[at - 1].late &&
+			tripd_quota_queue(quota, at - 1, quota->late) != 0) {
+			quota->items[at - 1].late = false;
+			say_undone(quota, at - 1, trip_error_message());
+		}
+}
+
+static void
+end_late(const struct batch *batch, unsigned int at)
+{
+	struct tripd_quota *quota = batch->quota;
+
+	for (; at != 0; at = batch->next[at - 1]) {
+		if (quota->items[at - 1].late && is_late(quota, at - 1))
+			say_undone(quota, at - 1, "it does not fire");
+		quota->items[at - 1].late = false;
+	}
+	trip_cntr_set(quota->late, 0);
+}
+
 /* What was counted since the work was taken back may have crossed a threshold: that fires by a
- * counter that stands in for the one that has begun anew, or for pairs. */
+ * counter that stands in for the one that has begun anew, or for pairs. It cannot be tried again:
+ * what it was is over. */
 static void
 fire_late(const struct batch *batch, unsigned int list)
 {
 	struct tripd_quota *quota = batch->quota;
 	const unsigned int first = batch->first[list];
-	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + LATE_NS;
 
 	if (find_late(batch, first) == 0)
 		return;
-	for (unsigned int at = first; at != 0; at = batch->next[at - 1])
-		if (quota->items[at - 1].late)
-			(void)tripd_quota_queue(quota, at - 1, quota->late);
+	queue_late(batch, first);
 	trip_cntr_set(quota->late, stands_for(quota, list));
-	while (any_is_late(batch, first) && now_ns(CLOCK_MONOTONIC) < deadline) {
+	while (any_is_late(batch, first) && now_ns(CLOCK_MONOTONIC) < quota->queue_by) {
 		tripd_quota_pause(quota);
 		tripd_quota_read(quota);
 	}
@@ -259,9 +294,7 @@ fire_late(const struct batch *batch, unsigned int list)
 		if (quota->items[at - 1].late)
 			(void)tripd_quota_cancel(quota, at - 1);
 	tripd_quota_settled(quota);
-	for (unsigned int at = first; at != 0; at = batch->next[at - 1])
-		quota->items[at - 1].late = false;
-	trip_cntr_set(quota->late, 0);
+	end_late(batch, first);
 }
 
 /* ---- they begin -------------------------------------------------------------------------------
@@ -359,8 +392,11 @@ begin(const struct batch *batch, int64_t now)
 	take_back(batch);
 	look(quota);
 	exchange(quota);
+	/* All of it waits but once. */
+	quota->queue_by = now_ns(CLOCK_MONOTONIC) + LATE_NS;
 	for (unsigned int i = 0; i < batch->n; i++)
 		fire_late(batch, i);
+	quota->queue_by = 0;
 	for (unsigned int i = 0; i < quota->periods.n; i++)
 		if (quota->anew_counters[quota->periods.all[i].counter].begins)
 			end_period(quota, &quota->periods.all[i], now);

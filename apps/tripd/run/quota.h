@@ -142,6 +142,8 @@ struct tripd_quota {
 	/* What begins anew: of each counter, and of both values of each count; some are to. */
 	struct tripd_anew *anew_counters, *anew_counts;
 	bool anew_asked;
+	/* What one of them had made due before it did could not be done; that was said. */
+	bool undone;
 	/* Firings of each `when` since its counter began anew. */
 	uint64_t *fired;
 	struct tripd_item *items;

@@ -256,7 +256,7 @@ update_periods(struct tripd_run *run)
 {
 	run->periods_failed |=
 		tripd_period_update(&run->quota, tripd_quota_seconds(&run->quota)) != 0;
-	run->periods_failed |= run->replay.failed;
+	run->periods_failed |= run->replay.failed || run->quota.undone;
 }
 
 bool
