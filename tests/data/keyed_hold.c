@@ -160,6 +160,62 @@ keyed_finds_whose_hold_is_over(void **state)
 	model_close(&model);
 }
 
+/* Many at one moment, never before it, by a caller who takes few at a time. */
+static void
+keyed_finds_all_whose_hold_is_over(void **state)
+{
+	const struct trip_keyed_attr attr = attr_of(1, false);
+	uint32_t entry, found = 0;
+	struct model model;
+
+	model_open(&model, &attr, trip_test_seed("keyed_finds_all"), 200);
+	model_draw_keys(&model, false);
+	for (uint32_t key = 0; key < 200; key++) {
+		assert_int_equal(count(&model, key, 1), 0);
+		trip_keyed_hold(model.table, entry_of(&model, key), HOLD_US, 0x80);
+	}
+	model.now = HOLD_US - 1;
+	for (uint32_t i = 0; i < 300; i++)
+		assert_int_equal(trip_keyed_ended(model.table, model.now, &entry, 1), 0);
+	/* A round later. */
+	model.now += 1 + attr.hold_round;
+	for (uint32_t i = 0; i < 300; i++)
+		if (trip_keyed_ended(model.table, model.now, &entry, 1) == 1) {
+			trip_keyed_release(model.table, entry);
+			found++;
+		}
+	assert_int_equal(found, 200);
+	model_check(&model);
+	model_close(&model);
+}
+
+/* However long a key is held: it goes once it is not, as it was idle for as long. */
+static void
+keyed_goes_behind_any_hold(void **state)
+{
+	struct trip_keyed_attr attr = attr_of(1, false);
+	struct model model;
+
+	attr.idle = TRIP_KEYED_IDLE_MIN;
+	attr.hold_max = TRIP_KEYED_EVER;
+	model_open(&model, &attr, trip_test_seed("keyed_goes"), 1);
+	model_draw_keys(&model, false);
+	assert_int_equal(count(&model, 0, 1), 0);
+	trip_keyed_hold(model.table, entry_of(&model, 0), TRIP_KEYED_EVER, 0x80);
+	/* When it was seen is told by so many bits. */
+	while (model.now < (1u << 16) + 10) {
+		model.now++;
+		trip_keyed_sweep(model.table, model.now);
+	}
+	trip_keyed_release(model.table, entry_of(&model, 0));
+	/* A round of the hand. */
+	for (unsigned int i = 0; i < 101; i++)
+		trip_keyed_sweep(model.table, model.now);
+	assert_int_equal(entry_of(&model, 0), TRIP_KEYED_NONE);
+	assert_null(trip_keyed_check(model.table));
+	model_close(&model);
+}
+
 /* What is refused is dropped, where the statement says so. */
 static void
 keyed_closed_drops_what_is_refused(void **state)
@@ -294,6 +350,8 @@ main(void)
 		cmocka_unit_test(keyed_holds_in_each_layout),
 		cmocka_unit_test(keyed_prolongs_what_is_above_its_rate),
 		cmocka_unit_test(keyed_finds_whose_hold_is_over),
+		cmocka_unit_test(keyed_finds_all_whose_hold_is_over),
+		cmocka_unit_test(keyed_goes_behind_any_hold),
 		cmocka_unit_test(keyed_closed_drops_what_is_refused),
 		cmocka_unit_test(keyed_is_held_or_not_where_the_writer_is_killed),
 		cmocka_unit_test(keyed_garbage_holds_nobody_for_longer),

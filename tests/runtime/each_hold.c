@@ -300,6 +300,113 @@ each_06_the_drop_that_ends_last_prevails(void **state)
 	close_all();
 }
 
+/* Who has told the trip goes on to own the end, whatever another queue tells meanwhile. */
+static void
+each_06_what_another_queue_tells_leaves_the_end(void **state)
+{
+	static const struct trip_each_when whens[] = {{.count = COUNT}, {.count = 2 * COUNT}};
+	static const struct trip_each_act acts[] = {
+		{.op = TRIP_EACH_OP_DROP, .time_us = TIME_US}, {.op = TRIP_EACH_OP_NONE}};
+
+	open_all(whens, acts, 2);
+	assert_int_equal(pass(0, 7, COUNT), COUNT);
+	assert_int_equal(pass(1, 7, COUNT), 0);
+	check_told(1, 7, 1, false);
+	assert_int_equal(pass(0, 7, 1), 0);
+	advance(TIME_US);
+	assert_int_equal(pass(1, 7, 1), 1);
+	assert_int_equal(query().trips, 2);
+	assert_int_equal(pass(0, 7, 1), 1);
+	check_told(2, 7, 0, true);
+	close_all();
+}
+
+/* The queue that has told it prolongs it: to the others it is over later, and the end is told there
+ * alone. */
+static void
+each_06_who_tells_prolongs_it_for_others(void **state)
+{
+	static const struct trip_each_when rate = {.rate = RATE, .burst = BURST};
+
+	open_all(&rate, &for_a_time, 1);
+	assert_int_equal(pass(0, 7, BURST + 1), BURST + 1);
+	assert_int_equal(pass(1, 7, 1), 0);
+	advance(TIME_US / 2);
+	assert_int_equal(pass(0, 7, 2 * BURST), 0);
+	advance(TIME_US / 2);
+	assert_int_equal(pass(1, 7, 1), 0);
+	advance(TIME_US / 2 - 1);
+	assert_int_equal(pass(1, 7, 1), 0);
+	check_told(0, 7, 0, false);
+	advance(1);
+	assert_int_equal(pass(1, 7, 1), 1);
+	assert_int_equal(pass(0, 7, 1), 1);
+	check_told(1, 7, 0, true);
+	advance(TIME_US);
+	poll_queues();
+	assert_int_equal(query().trips, 2);
+	close_all();
+}
+
+/* A drop that is over has nothing to say about the next time, also where nobody has polled the
+ * queue since that told it. */
+static void
+each_06_a_drop_that_is_over_hides_no_trip(void **state)
+{
+	static const struct trip_each_when rate = {.rate = RATE, .burst = BURST};
+
+	open_all(&rate, &for_a_time, 1);
+	assert_int_equal(pass(0, 7, BURST + 1), BURST + 1);
+	check_told(0, 7, 0, false);
+	advance(TIME_US);
+	assert_int_equal(pass(1, 7, BURST + 5), BURST + 1);
+	check_told(1, 7, 0, false);
+	assert_int_equal(pass(0, 7, 1), 0);
+	close_all();
+}
+
+/* When a drop is over the key may trip again, also where its bucket has not come down to `until`
+ * meanwhile. */
+static void
+each_06_behind_a_drop_a_rate_trips_again(void **state)
+{
+	static const struct trip_each_when rate = {.rate = RATE, .burst = BURST};
+	static const struct trip_each_act brief = {.op = TRIP_EACH_OP_DROP, .time_us = 5000};
+
+	open_all(&rate, &brief, 1);
+	assert_int_equal(pass(0, 7, BURST + 1), BURST + 1);
+	check_told(0, 7, 0, false);
+	/* 5 of them have leaked. */
+	advance(brief.time_us);
+	assert_int_equal(pass(0, 7, 4), 4);
+	check_told(1, 7, 0, true);
+	assert_int_equal(pass(0, 7, 3), 1);
+	check_told(2, 7, 0, false);
+	close_all();
+}
+
+/* A rate prolongs a drop, and shortens none. */
+static void
+each_06_a_rate_shortens_no_drop(void **state)
+{
+	static const struct trip_each_when whens[] = {
+		{.count = COUNT}, {.rate = RATE, .burst = BURST}};
+	static const struct trip_each_act acts[] = {
+		{.op = TRIP_EACH_OP_DROP, .time_us = 2 * TIME_US},
+		{.op = TRIP_EACH_OP_DROP, .time_us = TIME_US}};
+
+	open_all(whens, acts, 2);
+	assert_int_equal(pass(0, 7, COUNT), COUNT);
+	advance(TIME_US / 2);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(pass(0, 7, 2 * BURST), 0);
+	advance(3 * TIME_US / 2 - 1);
+	assert_int_equal(pass(0, 7, 1), 0);
+	advance(1);
+	assert_int_equal(pass(0, 7, 1), 1);
+	close_all();
+}
+
 static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(each_06_a_drop_ends_in_time),
 	HARNESS_TEST_OWN(each_06_who_is_held_stays_until_then),
@@ -307,6 +414,11 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(each_06_a_rate_prolongs_its_drop),
 	HARNESS_TEST_OWN(each_06_queues_agree_on_the_end),
 	HARNESS_TEST_OWN(each_06_the_drop_that_ends_last_prevails),
+	HARNESS_TEST_OWN(each_06_what_another_queue_tells_leaves_the_end),
+	HARNESS_TEST_OWN(each_06_who_tells_prolongs_it_for_others),
+	HARNESS_TEST_OWN(each_06_a_drop_that_is_over_hides_no_trip),
+	HARNESS_TEST_OWN(each_06_behind_a_drop_a_rate_trips_again),
+	HARNESS_TEST_OWN(each_06_a_rate_shortens_no_drop),
 };
 
 TRAFFIC_MAIN(tests)
