@@ -206,9 +206,11 @@ tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *t
 {
 	int ret = queue(quota, i, trigger, false);
 
-	/* All of it is, or nothing. */
-	if (ret != 0)
+	/* All of it is, or nothing; and it is to be. */
+	if (ret != 0) {
 		(void)tripd_quota_cancel(quota, i);
+		quota->items[i].torn = false;
+	}
 	quota->items[i].unarmed = ret != 0;
 	quota->periods.unarmed |= ret != 0;
 	return ret;
