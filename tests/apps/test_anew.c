@@ -2,20 +2,14 @@
 /* Counts and counters that are reset, by rules and by hand: they begin at 0, what stands on them is
  * armed again, and what that has dropped passes. */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <rte_mbuf.h>
 
 #include "rules.h"
 #include "trip_test.h"
 #include "tripd_bed.h"
 
-#define BYTES 60
-#define BURST 16
 #define ALL "count all port 0 pattern eth / end\n"
 
 static struct tripd_bed bed;
@@ -24,19 +18,6 @@ static void
 open_bed(const char *text)
 {
 	tripd_bed_open(&bed, text, (struct tripd_live){1, 1, 16, 1});
-}
-
-static void
-count_packets(uint16_t n)
-{
-	struct rte_mbuf *pkts[BURST];
-
-	assert_true(n <= BURST);
-	assert_int_equal(rte_pktmbuf_alloc_bulk(tripd_bed_pool, pkts, n), 0);
-	for (uint16_t i = 0; i < n; i++)
-		memset(rte_pktmbuf_append(pkts[i], BYTES), 0, BYTES);
-	n = trip_port_burst(bed.quota.ports[0], 0, pkts, n);
-	rte_pktmbuf_free_bulk(pkts, n);
 }
 
 /* No period ends here. */
@@ -65,7 +46,7 @@ turn(void)
 static void
 send_some(uint16_t n)
 {
-	count_packets(n);
+	tripd_bed_count(&bed, n);
 	turn();
 }
 
@@ -105,7 +86,7 @@ expect_count(uint64_t packets)
 {
 	tripd_quota_freshen(&bed.quota);
 	assert_int_equal(trip_cntr_read(bed.quota.counts[0].packets), packets);
-	assert_int_equal(trip_cntr_read(bed.quota.counts[0].bytes), BYTES * packets);
+	assert_int_equal(trip_cntr_read(bed.quota.counts[0].bytes), TRIPD_BED_BYTES * packets);
 }
 
 static void
@@ -321,9 +302,9 @@ what_lasts_ends(void **state)
 		ALL "when all.packets >= 2 drop all for 1h\n"
 		    "when all.packets rate >= 3000/h over 4m until < 30/h for 2m exec /bin/true\n");
 	for (unsigned int i = 1; i <= 3; i++) {
-		send_some(BURST);
+		send_some(TRIPD_BED_BURST);
 		for (unsigned int k = 0; k < 12; k++)
-			send_some(BURST);
+			send_some(TRIPD_BED_BURST);
 		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
 		assert_int_equal(bed.quota.n_trips, 4 * i - 2);
 		give("reset all");
@@ -345,7 +326,7 @@ static void
 count_between(void *arg, const struct tripd_trip *trip)
 {
 	bed.quota.told = NULL;
-	count_packets(6);
+	tripd_bed_count(&bed, 6);
 	tripd_quota_freshen(&bed.quota);
 }
 
@@ -353,7 +334,7 @@ static void
 expect_crossings(const char *reset, unsigned int more)
 {
 	/* It is read when the work is taken back. */
-	count_packets(3);
+	tripd_bed_count(&bed, 3);
 	tripd_bed_progress(&bed);
 	bed.quota.told = count_between;
 	if (reset != NULL)
@@ -424,7 +405,7 @@ pairs_that_are_crossed_by_then_fire(void **state)
 			uint64_t threshold;
 		} expected[] = {{0, 3}, {2, 1}, {1, 2}, {5, 2}, {3, 3}};
 
-		count_packets(3);
+		tripd_bed_count(&bed, 3);
 		tripd_bed_progress(&bed);
 		bed.quota.told = open_between;
 		free(answer_of("reset all"));
@@ -453,23 +434,6 @@ pairs_that_are_crossed_by_then_fire(void **state)
 /* ---- under traffic ----------------------------------------------------------------------------
  */
 
-struct sender {
-	atomic_bool stop;
-	uint64_t sent;
-};
-
-static void *
-send_on(void *arg)
-{
-	struct sender *sender = arg;
-
-	while (!atomic_load(&sender->stop)) {
-		count_packets(3);
-		sender->sent += 3;
-	}
-	return NULL;
-}
-
 /* Of the first trips, how many are of the first statement, each at the next of its thresholds. */
 static uint64_t
 take_trips(uint64_t n_before)
@@ -485,12 +449,11 @@ take_trips(uint64_t n_before)
 static void
 nothing_is_lost_by_hand(void **state)
 {
-	struct sender sender = {.sent = 0};
+	struct tripd_bed_sender sender;
 	uint64_t packets = 0, bytes = 0;
-	pthread_t thread;
 
 	open_bed(ALL "when all.packets >= 1 every 5 log\n");
-	assert_int_equal(pthread_create(&thread, NULL, send_on, &sender), 0);
+	tripd_bed_send(&sender, &bed);
 	for (unsigned int i = 0; i < 200; i++) {
 		uint64_t before = trip_cntr_read(bed.quota.counts[0].packets), fired = 0;
 		unsigned long was_packets, was_bytes;
@@ -511,14 +474,13 @@ nothing_is_lost_by_hand(void **state)
 		packets += was_packets;
 		bytes += was_bytes;
 	}
-	atomic_store(&sender.stop, true);
-	pthread_join(thread, NULL);
+	(void)tripd_bed_stop(&sender);
 	tripd_quota_freshen(&bed.quota);
 	assert_true(packets > 0);
 	packets += trip_cntr_read(bed.quota.counts[0].packets);
 	bytes += trip_cntr_read(bed.quota.counts[0].bytes);
 	assert_int_equal(packets, sender.sent);
-	assert_int_equal(bytes, BYTES * sender.sent);
+	assert_int_equal(bytes, TRIPD_BED_BYTES * sender.sent);
 	tripd_bed_close(&bed);
 }
 
@@ -535,7 +497,7 @@ what_is_unread_has_fired(void **state)
 	assert_int_equal(bed.quota.max_events % 256, 0);
 	trip_cntr_add(bed.quota.counters[0], bed.quota.max_events);
 	tripd_bed_progress(&bed);
-	count_packets(4);
+	tripd_bed_count(&bed, 4);
 	tripd_bed_progress(&bed);
 	free(answer_of("reload t\n" UNREAD("3")));
 	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 1);
@@ -560,7 +522,7 @@ what_was_lost_has_happened(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		trip_cntr_add(bed.quota.counters[0], bed.quota.max_events);
 		tripd_bed_progress(&bed);
-		count_packets(3);
+		tripd_bed_count(&bed, 3);
 		trip_cntr_add(bed.quota.counters[2], i);
 		tripd_bed_progress(&bed);
 		if (i == 0)
@@ -600,7 +562,7 @@ trips_without_end_hold_nothing_up(void **state)
 
 	open_bed(ALL "counter n\nwhen n >= 1 every 1 log\nwhen n >= 2 reset all\n");
 	left = 32 * (uint64_t)bed.quota.max_events;
-	count_packets(3);
+	tripd_bed_count(&bed, 3);
 	trip_cntr_add(bed.quota.counters[0], 1000);
 	tripd_bed_progress(&bed);
 	bed.quota.told = trip_again;
@@ -620,12 +582,11 @@ trips_without_end_hold_nothing_up(void **state)
 static void
 nothing_is_lost_by_rules(void **state)
 {
-	struct sender sender = {.sent = 0};
+	struct tripd_bed_sender sender;
 	uint64_t last = 0, rounds = 0;
-	pthread_t thread;
 
 	open_bed(ALL "when all.packets >= 20 every 20 reset all\nwhen all.packets >= 7 log\n");
-	assert_int_equal(pthread_create(&thread, NULL, send_on, &sender), 0);
+	tripd_bed_send(&sender, &bed);
 	while (rounds < 200) {
 		tripd_bed_progress(&bed);
 		tripd_quota_read(&bed.quota);
@@ -642,8 +603,7 @@ nothing_is_lost_by_rules(void **state)
 		tripd_quota_forget(&bed.quota);
 		update();
 	}
-	atomic_store(&sender.stop, true);
-	pthread_join(thread, NULL);
+	(void)tripd_bed_stop(&sender);
 	tripd_bed_close(&bed);
 }
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rules at work, without a forwarder: what is said of trips, kept, and due in the end. */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <rte_mbuf.h>
 
 #include <jansson.h>
 
@@ -158,19 +154,6 @@ losses_are_said_when_they_happen(void **state)
 	tripd_bed_close(&bed);
 }
 
-static void
-count_packets(struct tripd_bed *bed, uint16_t n)
-{
-	struct rte_mbuf *pkts[TRIPS];
-
-	assert_true(n <= TRIPS);
-	assert_int_equal(rte_pktmbuf_alloc_bulk(tripd_bed_pool, pkts, n), 0);
-	for (uint16_t i = 0; i < n; i++)
-		memset(rte_pktmbuf_append(pkts[i], 60), 0, 60);
-	n = trip_port_burst(bed->quota.ports[0], 0, pkts, n);
-	rte_pktmbuf_free_bulk(pkts, n);
-}
-
 /* 5 packets, what others do to their counter, 5 more: how often 8 has fired in the end. */
 static void
 settles(uint64_t expected, int (*change)(struct trip_cntr *cntr, uint64_t value), uint64_t value)
@@ -178,11 +161,11 @@ settles(uint64_t expected, int (*change)(struct trip_cntr *cntr, uint64_t value)
 	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\nwhen all.packets >= 8 log\n");
-	count_packets(&bed, 5);
+	tripd_bed_count(&bed, 5);
 	tripd_quota_freshen(&bed.quota);
 	assert_int_equal(change(bed.quota.counts[0].packets, value), 0);
 	tripd_bed_progress(&bed);
-	count_packets(&bed, 5);
+	tripd_bed_count(&bed, 5);
 	tripd_quota_freshen(&bed.quota);
 	assert_int_equal(tripd_quota_settle(&bed.quota), -1);
 	assert_int_equal(bed.quota.fired[0], expected);
@@ -341,7 +324,7 @@ police_of(const struct tripd_bed *bed, unsigned int count)
 static void
 send_some(struct tripd_bed *bed, uint16_t n)
 {
-	count_packets(bed, n);
+	tripd_bed_count(bed, n);
 	tripd_bed_progress(bed);
 	tripd_quota_read(&bed->quota);
 }
@@ -409,7 +392,7 @@ spend(struct tripd_bed *bed, uint16_t n)
 {
 	uint64_t spent = trip_cntr_read(bed->quota.counters[0]) + n;
 
-	count_packets(bed, n);
+	tripd_bed_count(bed, n);
 	while (trip_cntr_read(bed->quota.counters[0]) < spent)
 		tripd_quota_pause(&bed->quota);
 }
@@ -631,7 +614,7 @@ count_between(void *arg, const struct tripd_trip *trip)
 	struct tripd_bed *bed = arg;
 
 	bed->quota.told = NULL;
-	count_packets(bed, 6);
+	tripd_bed_count(bed, 6);
 	tripd_quota_freshen(&bed->quota);
 }
 
@@ -647,7 +630,7 @@ what_is_crossed_at_the_end_fires(void **state)
 		       "quota q 8 per minute of all.packets\n"
 		       "when q >= 3 log\nwhen q spent add n 1\nwhen q >= 2 every 3 log\n");
 	pass_time(&bed, 0);
-	count_packets(&bed, 3);
+	tripd_bed_count(&bed, 3);
 	tripd_bed_progress(&bed);
 	/* It is read when the period ends. */
 	bed.quota.told = count_between;
@@ -673,24 +656,6 @@ what_is_crossed_at_the_end_fires(void **state)
 	tripd_bed_close(&bed);
 }
 
-struct sender {
-	struct tripd_bed *bed;
-	atomic_bool stop;
-	uint64_t sent;
-};
-
-static void *
-send_on(void *arg)
-{
-	struct sender *sender = arg;
-
-	while (!atomic_load(&sender->stop)) {
-		count_packets(sender->bed, 3);
-		sender->sent += 3;
-	}
-	return NULL;
-}
-
 static void
 add_spent(void *arg, const struct tripd_period *period)
 {
@@ -701,9 +666,8 @@ add_spent(void *arg, const struct tripd_period *period)
 static void
 no_packet_is_lost_between_periods(void **state)
 {
-	struct sender sender = {.sent = 0};
+	struct tripd_bed_sender sender;
 	uint64_t spent = 0, before = 0;
-	pthread_t thread;
 	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\n"
@@ -711,9 +675,8 @@ no_packet_is_lost_between_periods(void **state)
 		       "when q spent drop all\nwhen q >= 1 every 5 log\n");
 	bed.quota.period_told = add_spent;
 	bed.quota.told_arg = &spent;
-	sender.bed = &bed;
 	pass_time(&bed, 0);
-	assert_int_equal(pthread_create(&thread, NULL, send_on, &sender), 0);
+	tripd_bed_send(&sender, &bed);
 	for (unsigned int i = 0; i < 200; i++) {
 		/* Something of it is of this period. */
 		while (trip_cntr_read(bed.quota.counts[0].packets) == before)
@@ -722,8 +685,7 @@ no_packet_is_lost_between_periods(void **state)
 		pass_time(&bed, 60);
 		tripd_quota_forget(&bed.quota);
 	}
-	atomic_store(&sender.stop, true);
-	pthread_join(thread, NULL);
+	(void)tripd_bed_stop(&sender);
 	tripd_quota_freshen(&bed.quota);
 	assert_true(spent > 0);
 	assert_int_equal(trip_cntr_read(bed.quota.counts[0].packets), sender.sent);

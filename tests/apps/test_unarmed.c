@@ -6,13 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_mbuf.h>
-
 #include "rules.h"
 #include "trip_test.h"
 #include "tripd_bed.h"
 
-#define BURST 16
 #define ALL "count all port 0 pattern eth / end\n"
 
 static struct tripd_bed bed;
@@ -89,19 +86,6 @@ update(int64_t seconds)
 }
 
 static void
-count_packets(uint16_t n)
-{
-	struct rte_mbuf *pkts[BURST];
-
-	assert_true(n <= BURST);
-	assert_int_equal(rte_pktmbuf_alloc_bulk(tripd_bed_pool, pkts, n), 0);
-	for (uint16_t i = 0; i < n; i++)
-		memset(rte_pktmbuf_append(pkts[i], 60), 0, 60);
-	n = trip_port_burst(bed.quota.ports[0], 0, pkts, n);
-	rte_pktmbuf_free_bulk(pkts, n);
-}
-
-static void
 turn(void)
 {
 	do
@@ -112,7 +96,7 @@ turn(void)
 static void
 send_some(uint16_t n)
 {
-	count_packets(n);
+	tripd_bed_count(&bed, n);
 	turn();
 }
 
@@ -291,7 +275,7 @@ refuse_between(void *arg, const struct tripd_trip *trip)
 {
 	if (trip->when == 0) {
 		refused.statements = 1 << 1 | 1 << 2;
-		count_packets(6);
+		tripd_bed_count(&bed, 6);
 		tripd_quota_freshen(&bed.quota);
 	} else if (trip->when == 3) {
 		refused.statements = 0;
@@ -304,7 +288,7 @@ what_is_not_done_by_then_is_said(void **state)
 	open_bed(ALL "counter n\nwhen all.packets >= 3 log\nwhen all.packets >= 8 add n 1\n"
 		     "when all(all.packets >= 7, all.bytes >= 60) log\n"
 		     "when all(all.packets >= 8, all.bytes >= 60, after 1ns) log\n");
-	count_packets(3);
+	tripd_bed_count(&bed, 3);
 	tripd_bed_progress(&bed);
 	bed.quota.told = refuse_between;
 	assert_false(bed.quota.undone);
@@ -344,7 +328,7 @@ static void
 count_between(void)
 {
 	refused.between = NULL;
-	count_packets(3);
+	tripd_bed_count(&bed, 3);
 	tripd_bed_progress(&bed);
 }
 

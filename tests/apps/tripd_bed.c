@@ -90,6 +90,46 @@ tripd_bed_close(struct tripd_bed *bed)
 }
 
 void
+tripd_bed_count(const struct tripd_bed *bed, uint16_t n)
+{
+	struct rte_mbuf *pkts[TRIPD_BED_BURST];
+
+	assert_true(n <= TRIPD_BED_BURST);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(tripd_bed_pool, pkts, n), 0);
+	for (uint16_t i = 0; i < n; i++)
+		memset(rte_pktmbuf_append(pkts[i], TRIPD_BED_BYTES), 0, TRIPD_BED_BYTES);
+	n = trip_port_burst(bed->quota.ports[0], 0, pkts, n);
+	rte_pktmbuf_free_bulk(pkts, n);
+}
+
+static void *
+send_on(void *arg)
+{
+	struct tripd_bed_sender *sender = arg;
+
+	while (!atomic_load(&sender->stop)) {
+		tripd_bed_count(sender->bed, 3);
+		sender->sent += 3;
+	}
+	return NULL;
+}
+
+void
+tripd_bed_send(struct tripd_bed_sender *sender, const struct tripd_bed *bed)
+{
+	*sender = (struct tripd_bed_sender){.bed = bed};
+	assert_int_equal(pthread_create(&sender->thread, NULL, send_on, sender), 0);
+}
+
+uint64_t
+tripd_bed_stop(struct tripd_bed_sender *sender)
+{
+	atomic_store(&sender->stop, true);
+	pthread_join(sender->thread, NULL);
+	return sender->sent;
+}
+
+void
 tripd_bed_progress(const struct tripd_bed *bed)
 {
 	while (trip_progress(bed->domain) > 0)

@@ -4,6 +4,9 @@
 #ifndef TRIPD_BED_H
 #define TRIPD_BED_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "link/link.h"
 #include "run/command.h"
 #include "run/quota.h"
@@ -27,6 +30,22 @@ void tripd_bed_open(struct tripd_bed *bed, const char *text, struct tripd_live l
 /* Likewise; its clock goes by the times of packets, as tripd_bed_advance() says them. */
 void tripd_bed_open_by_packets(struct tripd_bed *bed, const char *text, struct tripd_live live);
 void tripd_bed_close(struct tripd_bed *bed);
+
+#define TRIPD_BED_BYTES 60
+#define TRIPD_BED_BURST 16
+
+/* So many frames come, of zeros, and pass or not. */
+void tripd_bed_count(const struct tripd_bed *bed, uint16_t n);
+
+/* A thread to which they come, 3 at a time, until it is stopped: how many they were. */
+struct tripd_bed_sender {
+	const struct tripd_bed *bed;
+	pthread_t thread;
+	atomic_bool stop;
+	uint64_t sent;
+};
+void tripd_bed_send(struct tripd_bed_sender *sender, const struct tripd_bed *bed);
+uint64_t tripd_bed_stop(struct tripd_bed_sender *sender);
 
 /* Nanoseconds go by, and all that is due on the way fires; what is over begins anew. */
 void tripd_bed_advance(struct tripd_bed *bed, uint64_t ns);
