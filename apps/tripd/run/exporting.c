@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <rte_common.h>
 
 #include "exporting.h"
+#include "grow.h"
 #include "now.h"
 #include "quota.h"
 #include "report.h"
@@ -65,35 +67,20 @@ tripd_exporting_put(struct tripd_exporting *exporting, const struct tripd_quota 
 	tripd_outlet_put(&exporting->outlet, object);
 }
 
-/* Room for n of something, of which there is room for `*room`. */
-static int
-grow(void *array, unsigned int *room, unsigned int n, size_t size)
-{
-	void **at = array, *next;
-
-	if (n <= *room && *at != NULL)
-		return 0;
-	next = reallocarray(*at, RTE_MAX(2 * *room, n + 1), size);
-	if (next == NULL)
-		return -ENOMEM;
-	*at = next;
-	*room = RTE_MAX(2 * *room, n + 1);
-	return 0;
-}
-
 static int
 make_room(
 	struct tripd_exporting *exporting, struct tripd_look *look, const struct trip_rules *rules)
 {
-	int ret = grow(
-		&look->counts, &exporting->counts_room, rules->n_counts, sizeof(*look->counts));
+	/* One more: none of it is no NULL. */
+	int ret = tripd_grow(&look->counts, &exporting->counts_room, rules->n_counts + 1, SIZE_MAX,
+		sizeof(*look->counts));
 
 	if (ret == 0)
-		ret = grow(&look->counters, &exporting->counters_room, rules->n_counters,
-			sizeof(*look->counters));
+		ret = tripd_grow(&look->counters, &exporting->counters_room, rules->n_counters + 1,
+			SIZE_MAX, sizeof(*look->counters));
 	if (ret == 0)
-		ret = grow(&look->eaches, &exporting->eaches_room, rules->n_eaches,
-			sizeof(*look->eaches));
+		ret = tripd_grow(&look->eaches, &exporting->eaches_room, rules->n_eaches + 1,
+			SIZE_MAX, sizeof(*look->eaches));
 	return ret;
 }
 

@@ -23,7 +23,8 @@ struct tripd_exporting {
 	struct tripd_outlet outlet;
 	uint64_t began_ns;
 	/* Counts that the look asked for has, and how many a look has room for. */
-	unsigned int n_sampled, counts_room, counters_room, eaches_room;
+	unsigned int n_sampled;
+	size_t counts_room, counters_room, eaches_room;
 	/* Trips that were lost before they were read. */
 	uint64_t overrun;
 	/* What has been said, and when. */

@@ -15,6 +15,7 @@
 #include <trip.h>
 
 #include "apply/period.h"
+#include "grow.h"
 #include "now.h"
 #include "start/fail.h"
 #include "period.h"
@@ -392,30 +393,13 @@ tripd_period_update(struct tripd_quota *quota, int64_t now)
 /* ---- what has ended is said --------------------------------------------------------------------
  */
 
-static bool
-grow_lines(struct tripd_periods *periods)
-{
-	size_t max = RTE_MIN(RTE_MAX(2 * periods->max_lines, (size_t)64), TRIPD_PERIOD_LINES_MAX);
-	struct tripd_period_line *lines;
-
-	if (periods->n_lines < periods->max_lines)
-		return true;
-	if (periods->n_lines == TRIPD_PERIOD_LINES_MAX)
-		return false;
-	lines = realloc(periods->lines, max * sizeof(*lines));
-	if (lines == NULL)
-		return false;
-	periods->lines = lines;
-	periods->max_lines = max;
-	return true;
-}
-
 void
 tripd_period_put(struct tripd_quota *quota, const struct tripd_period *period)
 {
 	struct tripd_periods *periods = &quota->periods;
 
-	if (!grow_lines(periods)) {
+	if (tripd_grow(&periods->lines, &periods->max_lines, periods->n_lines + 1,
+		    TRIPD_PERIOD_LINES_MAX, sizeof(*periods->lines)) != 0) {
 		periods->n_unsaid++;
 		return;
 	}

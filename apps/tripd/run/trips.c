@@ -7,36 +7,18 @@
 #include <rte_common.h>
 
 #include "apply/when.h"
+#include "grow.h"
 #include "now.h"
 #include "quota.h"
 #include "rules.h"
 
 #define EVENTS_BURST 256
 
-/* Room for one more. */
-static bool
-grow(struct tripd_quota *quota)
-{
-	size_t limit = quota->keep + TRIPD_TRIPS_MAX;
-	size_t max = RTE_MIN(RTE_MAX(2 * quota->max_trips, (size_t)256), limit);
-	struct tripd_trip *trips;
-
-	if (quota->n_trips < quota->max_trips)
-		return true;
-	if (quota->n_trips == limit)
-		return false;
-	trips = realloc(quota->trips, max * sizeof(*trips));
-	if (trips == NULL)
-		return false;
-	quota->trips = trips;
-	quota->max_trips = max;
-	return true;
-}
-
 static void
 keep(struct tripd_quota *quota, const struct tripd_trip *trip)
 {
-	if (!grow(quota)) {
+	if (tripd_grow(&quota->trips, &quota->max_trips, quota->n_trips + 1,
+		    quota->keep + TRIPD_TRIPS_MAX, sizeof(*quota->trips)) != 0) {
 		quota->n_untold++;
 		free(trip->key);
 		return;
