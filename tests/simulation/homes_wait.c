@@ -141,14 +141,25 @@ homes_give_up(struct user *user, const struct act *act)
 
 /* --- in some histories nearly all that users do --- */
 
+/* Further than anybody comes. */
+#define FAR (UINT64_C(1) << 40)
+
+/* All wait for what does not come, until there is an error; none for any change. */
+static bool by_error;
+
 static bool
 plan(void)
 {
+	by_error = false;
 	if (!homes.in_rounds || sim_draw(4) > 0)
 		return false;
 	/* Not all who are to wake do so in one iteration. A scrub needs more than that. */
 	for (uint32_t h = 0; h < homes.engine.n_homes && !homes.kills; h++)
 		homes.budgets[h] = 1 + (unsigned int)sim_draw(3);
+	/* Where one of them fits. */
+	by_error = !homes.kills && homes.budgets[0] == 1;
+	for (uint32_t i = 0; i < homes.engine.n_homes * CNTRS && by_error; i++)
+		homes.errs[i] = i % CNTRS < CALLED;
 	return true;
 }
 
@@ -158,7 +169,13 @@ plan_act(struct act *act)
 {
 	static const enum act_kind kinds[] = {ACT_WAIT, ACT_WATCH, ACT_GIVE_UP};
 
-	if (act->kind == ACT_ADD) {
+	if (by_error && homes.errs[act->cntr]) {
+		act->kind = act->kind == ACT_ADD ? ACT_ADDERR : ACT_WAIT;
+		act->threshold = FAR;
+		/* Who waits anew has all of them looked at. */
+		act->n = 1;
+		act->is_last = true;
+	} else if (act->kind == ACT_ADD) {
 		act->meets = true;
 		act->n += 2;
 	} else if (!homes_is_clock(act->cntr)) {

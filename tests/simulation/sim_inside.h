@@ -23,7 +23,8 @@
 #define SIM_OPS 4096
 /* What of its numbers can be kept. */
 #define SIM_DRAWS 16384
-/* The longest history; one that goes on has lost its way. */
+/* The longest history; one that goes on has lost its way. It is less than twice the longest that is
+ * known to rest: README.md. */
 #define SIM_STEPS 16000000
 #define SIM_LOCALS 4
 
