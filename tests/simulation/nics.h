@@ -25,6 +25,8 @@
 #define ITEMS 512
 #define ACTS 64
 #define EVENTS 4
+/* A time that does not come. */
+#define NICS_NEVER (UINT64_MAX / 4)
 
 enum act_kind {
 	ACT_CREATE,
@@ -173,6 +175,7 @@ nics_cntr(uint32_t flow)
 	return nics_fed(flow, TRIP_COUNT_KIND_PACKETS);
 }
 
+void nics_plan(void);
 void nics_control(void *arg);
 /* The port's events. */
 void nics_port(void *arg);
