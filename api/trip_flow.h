@@ -192,8 +192,8 @@ int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
  * Where a cache stands between the hardware and its counters, this waits until what the rule has
  * counted is in it: up to 1.5 times the engine's refresh lag, with mlx5 HWS twice. Where EAL's
  * interrupt thread refreshes the cache, it waits for that, too, while it does not run, but no
- * longer than eight times the lag: what is not in the cache by then is in no counter. Once a domain
- * has had more than 65,000 flows in hardware at a time both grow with their number.
+ * longer than eight times the lag: what is not in the cache by then is in no counter. As long as a
+ * domain gets more flows than ever, 2.5 times; from 65,000 on all of these grow with their number.
  *
  * @return
  *   0, or -EBUSY while pending work refers to it; nothing has changed then. -EDEADLK: called from a

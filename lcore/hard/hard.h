@@ -62,6 +62,8 @@ struct trip_hard_flow {
 	uint64_t read_tsc;
 	/* When its rule was taken out, if it was: by the clock, and by beats (refresher.h). */
 	uint64_t out_tsc, out_ran_tsc;
+	/* And of how many pools of counters it was known then. */
+	uint64_t out_pools;
 };
 
 struct trip_hard_stats {

@@ -72,6 +72,14 @@ least_of(const struct trip_hard *hard, uint64_t us)
 	return bound + bound / 4 + pools_of(hard) * tsc_of(hard, us);
 }
 
+/* Since a rule went. Pools that came since are asked in the same round, each behind an interval of
+ * its own: what was left of it for the old ones, and less than the lag for the new ones. */
+static uint64_t
+least_since(const struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t us)
+{
+	return least_of(hard, us) + (pools_of(hard) > flow->out_pools ? hard->lag.bound : 0);
+}
+
 /* In EAL's interrupt thread. */
 static void
 beat(void *arg)
@@ -126,6 +134,7 @@ trip_refresher_out(struct trip_hard *hard, struct trip_hard_flow *flow)
 	uint64_t before = 0;
 
 	flow->out_tsc = rte_rdtsc();
+	flow->out_pools = pools_of(hard);
 	/* One that is set already was so before, and counts what has not been since. */
 	if (is_cached(hard, flow) && has_beats(hard) && want_beats(hard))
 		before = tsc_of(hard, atomic_load_explicit(&beats->us, memory_order_relaxed));
@@ -145,7 +154,7 @@ trip_refresher_is_final(struct trip_hard *hard, const struct trip_hard_flow *flo
 		return began - flow->out_tsc > 2 * bound;
 	/* Those that have run may have been longer, of a lag that was. */
 	us = atomic_load_explicit(&hard->beats.us, memory_order_relaxed);
-	least = least_of(hard, RTE_MAX(us, us_of_beat(hard)));
+	least = least_since(hard, flow, RTE_MAX(us, us_of_beat(hard)));
 	if (began - flow->out_tsc > LIMIT * RTE_MAX(bound, least / 2))
 		return true;
 	/* Partner: beat(). */

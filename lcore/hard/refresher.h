@@ -16,6 +16,8 @@
  * from the most flows that were counted at once, twice over: counters that were given back wait in
  * the driver until their pool has been asked again, and the application may have some of its own.
  * Pools stay. The more there are the shorter beats are, so that N of them are little.
+ * Some that come while a flow is waited for are asked in the round that is under way, at shorter
+ * intervals; what was asked before they came took longer ones. That is less than another lag.
  *
  * Beats run only while somebody waits for the end of a flow. Without them the clock decides, which
  * then may take longer: whoever waits may be that thread, or it hangs for good, or has no memory

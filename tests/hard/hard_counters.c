@@ -12,6 +12,7 @@
 #include "hard.h"
 #include "hard_bed.h"
 #include "flow/port.h"
+#include "refresher.h"
 
 static struct trip_port *port;
 static struct trip_counters *counters;
@@ -425,6 +426,52 @@ pnt_07_all_pools_are_waited_for(void **state)
 	close_all();
 }
 
+/* Of a flow whose rule went two lags ago: whether its counts are final with as many pools as then,
+ * with one more, and another lag later. */
+static struct {
+	bool then, grown, later;
+} final;
+
+static int
+find_what_is_final(struct trip_hard *hard, struct trip_hard_call *call)
+{
+	struct trip_engine *engine = hard->engine;
+	struct trip_hard_flow flow;
+	uint64_t bound = hard->lag.bound, began;
+	uint32_t i = 0;
+
+	while (hard->flows[i] == NULL)
+		i++;
+	flow = *hard->flows[i];
+	atomic_store(&engine->most_counted, 256);
+	trip_refresher_out(hard, &flow);
+	began = rte_rdtsc() + 2 * bound;
+	atomic_fetch_add(&hard->beats.ran_tsc, 2 * bound);
+	final.then = trip_refresher_is_final(hard, &flow, began);
+	atomic_store(&engine->most_counted, 257);
+	final.grown = trip_refresher_is_final(hard, &flow, began);
+	atomic_fetch_add(&hard->beats.ran_tsc, bound);
+	final.later = trip_refresher_is_final(hard, &flow, began + bound);
+	return 0;
+}
+
+/* A pool that comes while a flow is waited for is asked in the same round. */
+static void
+pnt_07_pools_that_come_are_waited_for(void **state)
+{
+	struct trip_hard_call call = {.run = find_what_is_final};
+	struct trip_flow *flow;
+
+	open_all(&bulk);
+	flow = create(1000, NULL);
+	assert_int_equal(trip_hard_call(port->hard, &call), 0);
+	assert_true(final.then);
+	assert_false(final.grown);
+	assert_true(final.later);
+	hard_destroy(flow);
+	close_all();
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(pnt_06_points_of_a_direct_counter),
 	cmocka_unit_test(pnt_06_points_of_a_shared_counter),
@@ -432,6 +479,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(pnt_07_a_flow_that_goes_is_not_asked),
 	cmocka_unit_test(pnt_07_a_late_refresher_is_waited_for),
 	cmocka_unit_test(pnt_07_all_pools_are_waited_for),
+	cmocka_unit_test(pnt_07_pools_that_come_are_waited_for),
 	cmocka_unit_test(pnt_07_a_reader_is_waited_for),
 	cmocka_unit_test(pnt_07_a_refresher_does_not_wait_for_itself),
 	cmocka_unit_test(pnt_07_a_lost_flow_keeps_what_it_counted),
