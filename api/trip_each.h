@@ -500,6 +500,23 @@ int trip_each_events(const struct trip_each *each, uint32_t table, uint64_t from
  */
 int trip_each_text(const struct trip_each *each, const void *key, char *text, size_t size);
 
+/**
+ * Tells to which key of another statement a key belongs: which network a host is of, which
+ * destination a pair of addresses. With trip_each_walk() of the finer statement, these are the
+ * hosts, or sources, of what has tripped in the other. Any thread.
+ *
+ * @param key
+ *   As many bytes as the keys of `each` have.
+ * @param onto
+ *   A statement whose fields `each` has all, of addresses as many bits at least.
+ * @param[out] projected
+ *   As many bytes as its keys have; may be `key`.
+ * @return
+ *   0, or -EINVAL: `each` lacks a field of `onto`, which the message names; -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_project(const struct trip_each *each, const void *key, const struct trip_each *onto,
+	void *projected);
+
 #ifdef __cplusplus
 }
 #endif

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <trip_each.h>
 
@@ -81,6 +82,15 @@ struct trip_each_shape {
 
 struct trip_each_shape trip_each_key_shape(enum trip_each_field field);
 
+/* Whether an address of so many bytes is one of IPv4 in its IPv6 form: the length is of that. */
+static inline bool
+trip_each_key_is_mapped(const uint8_t *bytes, uint32_t size)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	return size == 16 && memcmp(bytes, prefix, sizeof(prefix)) == 0;
+}
+
 /* 0, or -EINVAL with a message that is good until the calling thread's next one. */
 int trip_each_key_compile(const struct trip_each_part *parts, uint32_t n, struct trip_each_key *key,
 	const char **message);
@@ -89,6 +99,11 @@ int trip_each_key_compile(const struct trip_each_part *parts, uint32_t n, struct
  * which is below TRIP_EACH_TEXT_MAX; cut where there is no room, as by snprintf(). */
 size_t trip_each_key_text(const struct trip_each_part *parts, uint32_t n, const uint8_t *key,
 	char *text, size_t size);
+
+/* A key of so many parts as one of others: without fields and ends of addresses that these have
+ * not; it may be the same memory. UINT32_MAX, or the first part that is asked for and not in it. */
+uint32_t trip_each_key_project(const struct trip_each_part *parts, uint32_t n, const uint8_t *key,
+	const struct trip_each_part *onto, uint32_t n_onto, uint8_t *projected);
 
 /* Of up to TRIP_EACH_KEY_CHUNK packets, parsed with what the key wants: how many have one. Their
  * keys go to `keys`, one behind the other, and to `packets` whose they are; packets of one key are

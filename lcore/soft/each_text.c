@@ -8,7 +8,6 @@
 #include "each_key.h"
 
 #define IPV4_BYTES 4u
-#define IPV6_BYTES 16u
 
 struct text {
 	char *at;
@@ -30,22 +29,13 @@ say(struct text *text, const char *format, ...)
 	text->length += length > 0 ? (size_t)length : 0;
 }
 
-/* An IPv4 address in its IPv6 form: what the key says of all of it is that of IPv4. */
-static bool
-is_mapped(const uint8_t *bytes)
-{
-	static const uint8_t prefix[IPV6_BYTES - IPV4_BYTES] = {[10] = 0xff, [11] = 0xff};
-
-	return memcmp(bytes, prefix, sizeof(prefix)) == 0;
-}
-
 static void
 say_address(struct text *text, const uint8_t *bytes, uint32_t size, uint32_t length)
 {
 	char address[INET6_ADDRSTRLEN];
 
-	if (size == IPV6_BYTES && is_mapped(bytes)) {
-		bytes += IPV6_BYTES - IPV4_BYTES;
+	if (trip_each_key_is_mapped(bytes, size)) {
+		bytes += size - IPV4_BYTES;
 		size = IPV4_BYTES;
 	}
 	say(text, "%s",

@@ -201,3 +201,25 @@ trip_each_text(const struct trip_each *each, const void *key, char *text, size_t
 	return trip_error_set(ENOSPC, "each \"%s\": the text of its key has more than %zu bytes",
 		statement->name, size);
 }
+
+int
+trip_each_project(const struct trip_each *each, const void *key, const struct trip_each *onto,
+	void *projected)
+{
+	const struct trip_each_statement *from = &each->statement, *to = &onto->statement;
+	int error = trip_detach_check(each->domain);
+	const struct trip_each_part *lacks;
+	uint32_t part;
+
+	if (error != 0)
+		return error;
+	part = trip_each_key_project(
+		from->parts, from->n_parts, key, to->parts, to->n_parts, projected);
+	if (part == UINT32_MAX)
+		return 0;
+	lacks = &to->parts[part];
+	return trip_error_set(EINVAL,
+		"each \"%s\": its keys have no %s of %" PRIu32 " bits, as each \"%s\" has",
+		from->name, trip_each_key_word(lacks->field),
+		lacks->length != 0 ? lacks->length : trip_each_key_bits(lacks->field), to->name);
+}

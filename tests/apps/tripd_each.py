@@ -353,6 +353,36 @@ def keys_trip_once_each(bench):
         equal([json.loads(line)['key'] for line in file], ['10.1.0.0/16'], 'what the program read')
 
 
+def a_trip_tells_what_is_behind_it(bench):
+    """Thresholds are all that comes: so what is finer is known, too."""
+    events, program, read = bench.file('events'), bench.file('program'), bench.file('read')
+    bench.file('program', f'#!/bin/sh\nexec cat > {read}\n')
+    os.chmod(program, 0o755)
+    frames = [frame(f'10.1.0.{n}', '10.0.0.9', size=22 if n != 3 else 1000) for n in range(1, 8) for _ in range(2 * n)]
+    frames += [frame('10.1.0.1', '10.0.0.8', port=80)] * 4
+    bench.play(frames[::2] + frames[1::2],
+               'each pairs port 0 ipv4.src,ipv4.dst max 1k idle 1h\n'
+               'each services port 0 l4.dst,ipv4.dst/31 max 1k idle 1h\n'
+               'each victims port 0 ipv4.dst max 1k idle 1h\nwhen victims.packets >= 56 log\n'
+               f'when victims.bytes >= {50 * 64 + 6 * 1042} exec {program}\n'
+               'each nets port 0 ipv4.dst/24 max 10 idle 1h\nwhen nets.packets >= 60 drop nets\n'
+               'each sent port 0 egress ipv4.src,ipv4.dst max 1k idle 1h\n', '--events', events)
+    with open(events, encoding='utf-8') as file:
+        told = {(trip['line'], trip['ends']): trip for trip in map(json.loads, file) if trip['event'] == 'trip'}
+    behind = {at: {name: [(entry['key'], entry['packets']) for entry in keys] for name, keys in trip.get('top', {}).items()}
+              for at, trip in told.items()}
+    by_packets = [(f'10.1.0.{n},10.0.0.9', 2 * n) for n in range(7, 2, -1)]
+    equal(behind, {
+        (4, False): {'pairs': by_packets},
+        (5, False): {'pairs': [('10.1.0.3,10.0.0.9', 6)] + by_packets[:4]},
+        (7, False): {'pairs': by_packets, 'services': [('53,10.0.0.8/31', 56), ('80,10.0.0.8/31', 4)],
+                     'victims': [('10.0.0.9', 56), ('10.0.0.8', 4)]}}, 'what is behind each trip')
+    equal(told[7, False]['top']['victims'][1],
+          {'key': '10.0.0.8', 'packets': 4, 'bytes': 256, 'error': 0, 'state': None}, 'one of these')
+    with open(read, encoding='utf-8') as file:
+        equal([json.loads(line)['top'] for line in file], [told[5, False]['top']], 'what the program read')
+
+
 def keys_that_trip_at_once_are_told_or_counted(bench):
     """As many as a table is for are kept until they are read; of a small one, those that were not are accounted for."""
     events, report = bench.file('events'), bench.file('report.json')
@@ -535,6 +565,6 @@ main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowe
      a_key_goes_by_the_time_of_packets, a_key_that_was_idle_begins_anew_by_the_time_of_packets, keys_go_where_nothing_comes_any_more,
      anybody_may_look_at_keys,
      a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
-     a_key_that_trips_is_dropped, a_dropped_key_passes_after_its_time, what_finds_no_room_is_told,
+     a_trip_tells_what_is_behind_it, a_key_that_trips_is_dropped, a_dropped_key_passes_after_its_time, what_finds_no_room_is_told,
      keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go,
      keys_that_are_reset_begin_anew, keys_that_are_reset_trip_again, what_it_takes_is_told_before)

@@ -319,6 +319,7 @@ each_03_a_pattern_says_what_is_seen(void **state)
 	struct trip_each_attr attr = attr_of("some", TRIP_EACH_PACKETS);
 	struct trip_each_entry entry = {.size = sizeof(entry)};
 	struct trip_each *some, *all, *others;
+	uint8_t projected[TRIP_EACH_KEY_MAX];
 	char text[TRIP_EACH_TEXT_MAX];
 
 	open_all();
@@ -347,6 +348,10 @@ each_03_a_pattern_says_what_is_seen(void **state)
 	assert_string_equal(text, "192.0.2.0/24,1234");
 	assert_int_equal(
 		trip_each_text(some, entry.key, text, strlen("192.0.2.0/24,1234")), -ENOSPC);
+	assert_int_equal(trip_each_project(some, entry.key, some, projected), 0);
+	assert_memory_equal(projected, entry.key, entry.key_size);
+	assert_int_equal(trip_each_project(some, entry.key, all, projected), -EINVAL);
+	assert_non_null(strstr(trip_error_message(), "l4.dst of 16 bits"));
 	traffic_each_close(all);
 	/* What others have is as it was. */
 	send_packets(0, 7, 1, 64);

@@ -228,6 +228,57 @@ each_key_fits_its_text(void **state)
 	}
 }
 
+static void
+each_key_belongs_to_one_of_another_statement(void **state)
+{
+	static const struct trip_each_part fine[] = {{TRIP_EACH_IP_SRC, 64},
+		{TRIP_EACH_IPV4_DST, 0}, {TRIP_EACH_VLAN_VID, 0}, {TRIP_EACH_L4_DST, 0}};
+	static const struct {
+		struct trip_each_part onto[2];
+		uint32_t n;
+		const char *text; /* NULL: the first part is not there */
+	} rows[] = {
+		{{{TRIP_EACH_IPV4_DST, 24}, {TRIP_EACH_L4_DST, 0}}, 2, "10.1.2.0/24,53"},
+		{{{TRIP_EACH_L4_DST, 0}, {TRIP_EACH_IPV4_DST, 32}}, 2, "53,10.1.2.3"},
+		{{{TRIP_EACH_IPV4_DST, 1}, {TRIP_EACH_VLAN_VID, 0}}, 2, "0.0.0.0/1,4095"},
+		{{{TRIP_EACH_IP_SRC, 20}}, 1, "192.0.16.0/20"},
+		{{{TRIP_EACH_IP_SRC, 64}}, 1, "192.0.31.255"},
+		{{{TRIP_EACH_IP_SRC, 65}}, 1, NULL},
+		{{{TRIP_EACH_IPV4_SRC, 8}}, 1, NULL},
+		{{{TRIP_EACH_L4_SRC, 0}}, 1, NULL},
+	};
+	static const uint8_t key[TRIP_EACH_KEY_BYTES] = {[10] = 0xff,
+		[11] = 0xff,
+		[12] = 192,
+		[14] = 31,
+		[15] = 255,
+		10,
+		1,
+		2,
+		3,
+		0x0f,
+		0xff,
+		0,
+		53};
+
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
+		uint8_t projected[TRIP_EACH_KEY_BYTES];
+		char text[TRIP_EACH_TEXT_MAX];
+		uint32_t lacks;
+
+		memcpy(projected, key, sizeof(key));
+		lacks = trip_each_key_project(
+			fine, 4, projected, rows[i].onto, rows[i].n, projected);
+		assert_int_equal(lacks, rows[i].text != NULL ? UINT32_MAX : 0);
+		if (rows[i].text == NULL) {
+			assert_memory_equal(projected, key, sizeof(key));
+			continue;
+		}
+		trip_each_key_text(rows[i].onto, rows[i].n, projected, text, sizeof(text));
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
 /* ---- beside the reference ---------------------------------------------------------------------
  */
 
@@ -240,10 +291,65 @@ struct burst {
 	uint32_t count;
 };
 
+/* An address of IPv6 that is one of IPv4, which is cut as such. */
+static bool
+is_ambiguous(const struct trip_each_part *parts, uint32_t n, const uint8_t *key,
+	const struct draw_frame *frame)
+{
+	static const struct trip_each_part ipv6[] = {{TRIP_EACH_IPV6_SRC, 0}};
+	uint8_t whole[TRIP_EACH_KEY_BYTES];
+	bool any = false;
+
+	if (!reference_key(ipv6, 1, frame->bytes, frame->length, whole))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t bytes = trip_each_key_shape(parts[i].field).bytes;
+
+		any |= trip_each_key_is_mapped(key, bytes);
+		key += bytes;
+	}
+	return any;
+}
+
+/* Some fields of a key, in another order, and less of addresses. */
+static uint32_t
+draw_onto(struct draw *draw, const struct trip_each_part *parts, uint32_t n,
+	struct trip_each_part onto[TRIP_EACH_FIELDS])
+{
+	uint32_t first = draw->below(draw->arg, n), n_onto = 1 + draw->below(draw->arg, n);
+
+	for (uint32_t i = 0; i < n_onto; i++) {
+		struct trip_each_part *part = &onto[i];
+		uint32_t bits;
+
+		*part = parts[(first + n - i) % n];
+		bits = part->length != 0 ? part->length : trip_each_key_bits(part->field);
+		if (trip_each_key_shape(part->field).address)
+			part->length = (uint8_t)(1 + draw->below(draw->arg, bits));
+	}
+	return n_onto;
+}
+
+/* The key of a packet belongs to the key that another statement has of it. */
+static void
+check_projected(struct draw *draw, const struct trip_each_part *parts, uint32_t n,
+	const uint8_t *key, const struct draw_frame *frame)
+{
+	struct trip_each_part onto[TRIP_EACH_FIELDS];
+	uint32_t n_onto = draw_onto(draw, parts, n, onto);
+	uint8_t expected[TRIP_EACH_KEY_BYTES] = {0}, projected[TRIP_EACH_KEY_BYTES] = {0};
+
+	if (is_ambiguous(parts, n, key, frame))
+		return;
+	assert_true(reference_key(onto, n_onto, frame->bytes, frame->length, expected));
+	assert_int_equal(trip_each_key_project(parts, n, key, onto, n_onto, projected), UINT32_MAX);
+	assert_memory_equal(projected, expected, sizeof(expected));
+}
+
 /* Of each packet once, or not at all, as the reference says. Returns how many have a key. */
 static uint32_t
-compare(const struct burst *burst, const struct trip_each_part *parts, uint32_t n,
-	struct trip_packet_fields *fields)
+compare(struct draw *draw, const struct burst *burst, const struct trip_each_part *parts,
+	uint32_t n, struct trip_packet_fields *fields)
 {
 	struct trip_each_key key = compile(parts, n);
 	uint64_t keys[PACKETS * TRIP_EACH_KEY_WORDS];
@@ -260,6 +366,7 @@ compare(const struct burst *burst, const struct trip_each_part *parts, uint32_t 
 		seen |= 1u << packets[i];
 		assert_true(reference_key(parts, n, frame->bytes, frame->length, expected));
 		assert_memory_equal(&keys[i * key.words], expected, key.words * sizeof(keys[0]));
+		check_projected(draw, parts, n, expected, frame);
 	}
 	for (uint32_t i = 0; i < burst->count; i++)
 		there += reference_key(
@@ -288,7 +395,7 @@ each_key_is_as_the_reference_has_it(void **state)
 		}
 		for (uint32_t i = 0; i < 4; i++, asked += burst.count) {
 			uint32_t n = draw_key(&draw, parts),
-				 found = compare(&burst, parts, n, fields);
+				 found = compare(&draw, &burst, parts, n, fields);
 
 			all += found;
 			for (uint32_t k = 0; k < n; k++)
@@ -314,6 +421,7 @@ main(void)
 		cmocka_unit_test(each_key_asks_for_tunnels_where_it_needs_them),
 		cmocka_unit_test(each_key_has_a_text),
 		cmocka_unit_test(each_key_fits_its_text),
+		cmocka_unit_test(each_key_belongs_to_one_of_another_statement),
 		cmocka_unit_test(each_key_is_as_the_reference_has_it),
 	};
 

@@ -10,7 +10,9 @@
 #include "quota.h"
 #include "start/fail.h"
 
-#define TRIPS_BURST 64
+#define TRIPS_BURST TRIPD_TOPS_TRIPS
+/* What is behind trips is looked for in one of so many parts of the time, whatever trips. */
+#define TOPS_SHARE 10u
 
 int
 tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_each *rule,
@@ -25,7 +27,8 @@ tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_e
 }
 
 static void
-tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip, uint64_t time_ns)
+tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip,
+	const struct tripd_tops *tops, uint64_t time_ns)
 {
 	const struct trip_rules_each *rule = &quota->rules->eaches[i];
 	const struct tripd_each *each = &quota->eaches[i];
@@ -34,7 +37,8 @@ tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 	struct tripd_trip own = {.time_ns = time_ns,
 		.packet_ns = quota->packet_began + trip->ns,
 		.count = 1,
-		.ends = (trip->flags & TRIP_EACH_TRIP_END) != 0};
+		.ends = (trip->flags & TRIP_EACH_TRIP_END) != 0,
+		.tops = tops};
 
 	own.when = rule->whens[trip->when];
 	when = &quota->rules->whens[own.when];
@@ -50,30 +54,59 @@ tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 
 /* A trip that was overwritten before it was read is told of as a number. */
 static void
-take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip, uint64_t time_ns)
+take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip,
+	const struct tripd_tops *tops, uint64_t time_ns)
 {
 	struct tripd_each *each = &quota->eaches[i];
 
 	quota->n_unread += trip->number - each->next;
 	each->next = trip->number + 1;
-	tell(quota, i, trip, time_ns);
+	tell(quota, i, trip, tops, time_ns);
+}
+
+/* Their tops are freed. */
+static void
+take_all(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trips, int n,
+	struct tripd_tops *tops, uint64_t time_ns)
+{
+	for (int k = 0; k < n; k++)
+		take(quota, i, &trips[k], tops != NULL && tops[k].n > 0 ? &tops[k] : NULL, time_ns);
+	free(tops);
+}
+
+/* With what is behind the first of them. */
+static size_t
+read_trips(struct tripd_quota *quota, unsigned int i, bool tops, uint64_t time_ns)
+{
+	const struct tripd_each *each = &quota->eaches[i];
+	struct trip_each_trip trips[TRIPS_BURST];
+	size_t n_new = 0;
+	int n;
+
+	while ((n = trip_each_trips(each->each, each->next, trips, sizeof(trips[0]), TRIPS_BURST)) >
+		0) {
+		take_all(quota, i, trips, n,
+			tops && n_new == 0 ? tripd_quota_tops(quota, i, trips, (unsigned int)n)
+					   : NULL,
+			time_ns);
+		n_new += (size_t)n;
+	}
+	return n_new;
 }
 
 size_t
 tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns)
 {
-	struct trip_each_trip trips[TRIPS_BURST];
+	uint64_t began = now_ns(CLOCK_MONOTONIC), ended;
+	bool tops = began >= quota->tops_ns;
 	size_t n_new = 0;
-	int n;
 
 	for (unsigned int i = 0; i < quota->rules->n_eaches; i++)
-		while (quota->eaches[i].each != NULL && quota->rules->eaches[i].n_whens > 0 &&
-			(n = trip_each_trips(quota->eaches[i].each, quota->eaches[i].next, trips,
-				 sizeof(trips[0]), TRIPS_BURST)) > 0) {
-			for (int k = 0; k < n; k++)
-				take(quota, i, &trips[k], time_ns);
-			n_new += (size_t)n;
-		}
+		if (quota->eaches[i].each != NULL && quota->rules->eaches[i].n_whens > 0)
+			n_new += read_trips(quota, i, tops, time_ns);
+	ended = now_ns(CLOCK_MONOTONIC);
+	if (tops && n_new > 0)
+		quota->tops_ns = ended + TOPS_SHARE * (ended - began);
 	return n_new;
 }
 
@@ -145,7 +178,7 @@ end_drop(const struct trip_each_entry *entry, void *arg)
 	if (entry->op != TRIP_EACH_OP_DROP || when == UINT32_MAX)
 		return 0;
 	memcpy(trip.key, entry->key, sizeof(trip.key));
-	tell(quota, ending->each, &trip, ending->time_ns);
+	tell(quota, ending->each, &trip, NULL, ending->time_ns);
 	return 0;
 }
 
@@ -160,7 +193,7 @@ tell_ended(const struct ending *ending)
 	for (; trip_each_trips(each->each, each->next, &trip, sizeof(trip), 1) == 1;
 		each->next = trip.number + 1)
 		if ((trip.flags & TRIP_EACH_TRIP_END) != 0)
-			tell(ending->quota, ending->each, &trip, ending->time_ns);
+			tell(ending->quota, ending->each, &trip, NULL, ending->time_ns);
 }
 
 int

@@ -17,6 +17,22 @@
 
 struct trip_apply_when;
 
+/* Keys of a finer `each` that belong to one that has tripped: sources of a destination, hosts of a
+ * network; those with most first. */
+#define TRIPD_TOP_KEYS 5u
+struct tripd_top {
+	/* Index in the rules. */
+	unsigned int each, n;
+	struct trip_each_entry keys[TRIPD_TOP_KEYS];
+};
+
+/* Of several. */
+#define TRIPD_TOPS 4u
+struct tripd_tops {
+	unsigned int n;
+	struct tripd_top of[TRIPD_TOPS];
+};
+
 /* One firing, as the control thread read it. */
 struct tripd_trip {
 	/* Index of the `when` in the rules. */
@@ -31,6 +47,8 @@ struct tripd_trip {
 	bool ends;
 	/* As text, of one of an `each`; else NULL. */
 	char *key;
+	/* While it is told; or NULL. */
+	const struct tripd_tops *tops;
 };
 
 /* Deferred work of a `when`: the ids of its items, in the order in which they were queued. */
@@ -188,6 +206,8 @@ struct tripd_quota {
 	uint64_t n_untold, n_overrun;
 	/* Trips of keys that were written over before they were read. */
 	uint64_t n_unread;
+	/* Keys that belong to these are not looked for before. */
+	uint64_t tops_ns;
 	/* Commands that were refused. */
 	uint64_t n_refused;
 };
@@ -270,6 +290,12 @@ int tripd_quota_each_close(struct tripd_each *each);
 /* Takes the trips of keys that happened since the last call, each by tripd_quota_tell(). Returns
  * how many. */
 size_t tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns);
+
+/* Of up to TRIPD_TOPS_TRIPS trips of an `each`, the keys that belong to these, by all that are
+ * finer; freed by the caller. NULL: there is none, or no memory. */
+#define TRIPD_TOPS_TRIPS 64u
+struct tripd_tops *tripd_quota_tops(const struct tripd_quota *quota, unsigned int each,
+	const struct trip_each_trip *trips, unsigned int n);
 
 /* Notes a trip, whose key it takes over, and tells whoever is to be told. */
 void tripd_quota_tell(struct tripd_quota *quota, const struct tripd_trip *trip);

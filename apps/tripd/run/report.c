@@ -309,6 +309,8 @@ tripd_report_event(const struct tripd_quota *quota, const struct tripd_trip *tri
 {
 	json_t *object = tripd_report_trip(quota, trip);
 
+	if (trip->tops != NULL)
+		json_object_set_new(object, "top", tripd_report_tops(quota, trip->tops));
 	json_object_set_new(object, "event", json_string("trip"));
 	return object;
 }

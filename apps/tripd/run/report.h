@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 struct tripd_quota;
+struct tripd_tops;
 struct tripd_trip;
 
 /* A trip as programs get it: its keys are in README.md. NULL: no memory. */
@@ -25,6 +26,9 @@ int tripd_report_check(const char *path);
  * always a whole report or the one from before. Says on stderr what fails. Returns 0, or a negative
  * errno; -ENOSPC where trips are missing in it, too. */
 int tripd_report_write(const char *path, const struct tripd_quota *quota);
+
+/* By statement, the keys that belong to one that has tripped. */
+json_t *tripd_report_tops(const struct tripd_quota *quota, const struct tripd_tops *tops);
 
 /* What has been counted by keys, with those that have had most; of all statements that there have
  * been. */

@@ -20,18 +20,14 @@ state_of(const struct trip_each_entry *entry)
 }
 
 static json_t *
-make_top(const struct tripd_each *each)
+make_entries(const struct trip_each *each, const struct trip_each_entry *entries, unsigned int n)
 {
-	struct trip_each_entry entries[TOP];
 	json_t *list = json_array();
-	int n = 0;
 
-	if (each->each != NULL)
-		n = trip_each_top(each->each, TRIP_EACH_PACKETS, entries, sizeof(entries[0]), TOP);
-	for (int i = 0; i < n; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		char text[TRIP_EACH_TEXT_MAX];
 
-		if (trip_each_text(each->each, entries[i].key, text, sizeof(text)) == 0)
+		if (trip_each_text(each, entries[i].key, text, sizeof(text)) == 0)
 			json_array_append_new(
 				list, json_pack("{s:s, s:I, s:I, s:I, s:s?}", "key", text,
 					      "packets", (json_int_t)entries[i].packets, "bytes",
@@ -40,6 +36,31 @@ make_top(const struct tripd_each *each)
 					      state_of(&entries[i])));
 	}
 	return list;
+}
+
+static json_t *
+make_top(const struct tripd_each *each)
+{
+	struct trip_each_entry entries[TOP];
+	int n = 0;
+
+	if (each->each != NULL)
+		n = trip_each_top(each->each, TRIP_EACH_PACKETS, entries, sizeof(entries[0]), TOP);
+	return make_entries(each->each, entries, n > 0 ? (unsigned int)n : 0);
+}
+
+json_t *
+tripd_report_tops(const struct tripd_quota *quota, const struct tripd_tops *tops)
+{
+	json_t *object = json_object();
+
+	for (unsigned int i = 0; i < tops->n; i++) {
+		const struct tripd_top *top = &tops->of[i];
+
+		json_object_set_new(object, quota->rules->eaches[top->each].count.name,
+			make_entries(quota->eaches[top->each].each, top->keys, top->n));
+	}
+	return object;
 }
 
 static json_t *

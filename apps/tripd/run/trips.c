@@ -23,7 +23,8 @@ keep(struct tripd_quota *quota, const struct tripd_trip *trip)
 		free(trip->key);
 		return;
 	}
-	quota->trips[quota->n_trips++] = *trip;
+	quota->trips[quota->n_trips] = *trip;
+	quota->trips[quota->n_trips++].tops = NULL;
 }
 
 bool

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is behind a key that has tripped: keys of other statements that belong to it. A statement is
+ * finer where its keys have all fields of the other's, and more: `ipv4.dst,ipv4.src` tells sources
+ * of `ipv4.dst`, and this hosts of `ipv4.dst/24`. Going over its keys once serves all trips that
+ * were read together.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "quota.h"
+#include "rules.h"
+
+/* Trips in the order of their keys, and who looks for what belongs to them. */
+struct search {
+	const struct trip_each *fine, *onto;
+	const struct trip_each_trip *trips[TRIPD_TOPS_TRIPS];
+	struct tripd_top *tops[TRIPD_TOPS_TRIPS];
+	bool by_bytes[TRIPD_TOPS_TRIPS];
+	unsigned int n;
+	uint32_t key_size;
+};
+
+static bool
+counts_on(const struct trip_rules_count *count, uint16_t port)
+{
+	for (unsigned int i = 0; i < count->n_ports; i++)
+		if (count->ports[i].id == port)
+			return true;
+	return false;
+}
+
+/* Whether a statement sees where another one does. */
+static bool
+sees(const struct trip_rules_count *fine, const struct trip_rules_count *onto)
+{
+	bool all = fine->direction == onto->direction;
+
+	for (unsigned int i = 0; i < onto->n_ports; i++)
+		all &= counts_on(fine, onto->ports[i].id);
+	return all;
+}
+
+static bool
+is_finer(const struct tripd_quota *quota, unsigned int fine, unsigned int onto)
+{
+	const struct trip_each *own = quota->eaches[fine].each, *other = quota->eaches[onto].each;
+	const uint8_t none[TRIP_EACH_KEY_MAX] = {0};
+	uint8_t key[TRIP_EACH_KEY_MAX];
+
+	return own != NULL && fine != onto &&
+	       sees(&quota->rules->eaches[fine].count, &quota->rules->eaches[onto].count) &&
+	       trip_each_project(own, none, other, key) == 0 &&
+	       trip_each_project(other, none, own, key) != 0;
+}
+
+/* ---- one statement ----------------------------------------------------------------------------
+ */
+
+/* The first trip whose key is not before this one. */
+static unsigned int
+find(const struct search *search, const uint8_t *key)
+{
+	unsigned int low = 0, high = search->n;
+
+	while (low < high) {
+		unsigned int at = (low + high) / 2;
+
+		if (memcmp(search->trips[at]->key, key, search->key_size) < 0)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return low;
+}
+
+static uint64_t
+had(const struct trip_each_entry *entry, bool by_bytes)
+{
+	return by_bytes ? entry->bytes : entry->packets;
+}
+
+static void
+offer(struct tripd_top *top, const struct trip_each_entry *entry, bool by_bytes)
+{
+	unsigned int at = top->n;
+
+	while (at > 0 && had(&top->keys[at - 1], by_bytes) < had(entry, by_bytes))
+		at--;
+	if (at == TRIPD_TOP_KEYS)
+		return;
+	if (top->n < TRIPD_TOP_KEYS)
+		top->n++;
+	memmove(&top->keys[at + 1], &top->keys[at], (top->n - 1 - at) * sizeof(top->keys[0]));
+	top->keys[at] = *entry;
+}
+
+static int
+visit(const struct trip_each_entry *entry, void *arg)
+{
+	const struct search *search = arg;
+	uint8_t key[TRIP_EACH_KEY_MAX];
+	unsigned int at;
+
+	if (trip_each_project(search->fine, entry->key, search->onto, key) != 0)
+		return 1;
+	for (at = find(search, key);
+		at < search->n && memcmp(search->trips[at]->key, key, search->key_size) == 0; at++)
+		offer(search->tops[at], entry, search->by_bytes[at]);
+	return 0;
+}
+
+static void
+begin(struct search *search, const struct tripd_quota *quota, unsigned int each,
+	const struct trip_each_trip *trip, struct tripd_top *top)
+{
+	const unsigned int when = quota->rules->eaches[each].whens[trip->when];
+	unsigned int at = find(search, trip->key);
+	unsigned int behind = search->n++ - at;
+
+	memmove(&search->trips[at + 1], &search->trips[at], behind * sizeof(search->trips[0]));
+	memmove(&search->tops[at + 1], &search->tops[at], behind * sizeof(search->tops[0]));
+	memmove(&search->by_bytes[at + 1], &search->by_bytes[at],
+		behind * sizeof(search->by_bytes[0]));
+	search->trips[at] = trip;
+	search->tops[at] = top;
+	search->by_bytes[at] = quota->rules->whens[when].ref == TRIP_RULES_REF_KEY_BYTES;
+}
+
+/* An end tells of none: that is over. */
+static void
+look_into(const struct tripd_quota *quota, unsigned int fine, unsigned int onto,
+	const struct trip_each_trip *trips, unsigned int n, struct tripd_tops *tops)
+{
+	struct search search = {.fine = quota->eaches[fine].each,
+		.onto = quota->eaches[onto].each,
+		.key_size = trips[0].key_size};
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct tripd_top *top = &tops[i].of[tops[i].n];
+
+		if ((trips[i].flags & TRIP_EACH_TRIP_END) != 0)
+			continue;
+		top->each = fine;
+		tops[i].n++;
+		begin(&search, quota, onto, &trips[i], top);
+	}
+	if (search.n > 0)
+		(void)trip_each_walk(search.fine, visit, &search);
+}
+
+struct tripd_tops *
+tripd_quota_tops(const struct tripd_quota *quota, unsigned int each,
+	const struct trip_each_trip *trips, unsigned int n)
+{
+	struct tripd_tops *tops = NULL;
+	unsigned int looked = 0;
+
+	for (unsigned int i = 0; i < quota->rules->n_eaches && looked < TRIPD_TOPS; i++) {
+		if (!is_finer(quota, i, each))
+			continue;
+		if (tops == NULL)
+			tops = calloc(n, sizeof(*tops));
+		if (tops == NULL)
+			return NULL;
+		look_into(quota, i, each, trips, n, tops);
+		looked++;
+	}
+	return tops;
+}
