@@ -26,6 +26,22 @@ lines_for(uint32_t max)
 	return (keys - 1) / KEYS_OF_A_LINE + 1;
 }
 
+static uint32_t
+blocks_for(uint32_t max)
+{
+	return (max + spare_for(max) - 1) / KEYED_BLOCK + 1;
+}
+
+/* Whole cache lines. */
+static size_t
+entries_at(uint32_t max)
+{
+	size_t blocks = blocks_for(max) * sizeof(struct keyed_block);
+	size_t line = sizeof(struct keyed_line);
+
+	return (lines_for(max) + (blocks - 1) / line + 1) * line;
+}
+
 /* In ticks of so many microseconds. */
 static bool
 leaks_little(const struct trip_keyed_attr *attr, uint64_t tick)
@@ -72,7 +88,7 @@ trip_keyed_size(const struct trip_keyed_attr *attr)
 		attr->rate_limit >= TRIP_KEYED_LIMITS || !leaks_little(attr, TICK_MAX) ||
 		!keeps_notes(attr->notes))
 		return 0;
-	return sizeof(struct trip_keyed) + lines_for(attr->max) * sizeof(struct keyed_line) +
+	return sizeof(struct trip_keyed) + entries_at(attr->max) +
 	       (words_of_all(attr) + (uint64_t)attr->notes * (KEYED_NOTE_KEY + attr->words)) * 8;
 }
 
@@ -87,7 +103,7 @@ init_clock(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 	idle = (attr->idle - 1) / table->tick + 1;
 	table->unit = idle / KEYED_IDLE_UNITS;
 	table->idle_units = (uint16_t)((idle - 1) / table->unit + 1);
-	table->pace = ((uint64_t)table->capacity << 32) / table->unit + 1;
+	table->pace = ((uint64_t)table->blocks << 32) / table->unit + 1;
 	table->parts = TICK_MAX / table->tick;
 	table->rate = attr->rate;
 	table->burst = attr->rate > 0 ? attr->burst * table->parts : UINT64_MAX;
@@ -186,6 +202,8 @@ trip_keyed_init(void *memory, const struct trip_keyed_attr *attr)
 	table->max = attr->max;
 	table->capacity = attr->max + spare;
 	table->lines = lines_for(attr->max);
+	table->blocks = blocks_for(attr->max);
+	table->entries_at = entries_at(attr->max);
 	lay_out(table, attr);
 	init_holds(table, attr);
 	table->id_mask = UINT32_MAX >> __builtin_clz(table->capacity);
@@ -202,7 +220,7 @@ confine(struct trip_keyed *table, uint64_t now)
 {
 	if (keyed_load(&table->moving) > table->capacity)
 		keyed_store(&table->moving, 0);
-	if (table->idle_hand >= table->capacity)
+	if (table->idle_hand >= table->blocks)
 		table->idle_hand = 0;
 	if (table->hold_hand >= table->capacity)
 		table->hold_hand = 0;
@@ -228,6 +246,8 @@ rebuild(struct trip_keyed *table, uint64_t now)
 	uint64_t admitted = keyed_load(&table->evicted) + keyed_load(&table->expired);
 
 	keyed_store(&table->held, 0);
+	for (uint32_t entry = 0; entry < table->capacity; entry += KEYED_BLOCK)
+		*keyed_block(table, entry) = (struct keyed_block){.seen = keyed_idle_since(table)};
 	for (uint32_t entry = table->capacity; entry-- > 0;) {
 		const _Atomic uint64_t *at = keyed_entry(table, entry);
 
@@ -281,6 +301,9 @@ trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint8_t mark)
 	const uint64_t mask = UINT64_C(0xff) << KEYED_MARK_SHIFT;
 
 	keyed_store(error, (keyed_load(error) & ~mask) | (uint64_t)mark << KEYED_MARK_SHIFT);
+	/* It may be idle by then. */
+	if (mark == 0)
+		keyed_block(table, entry)->seen = keyed_idle_since(table);
 }
 
 void

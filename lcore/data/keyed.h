@@ -40,8 +40,10 @@
  *
  * Idle keys go as a second hand comes by, which is round in 1/320 of the time: never before T, and
  * at most 3/320 of T late. A call moves it as far as the clock says, but no more than 1/100 round:
- * who calls seldom finds what is idle within 101 calls. With an idle key what is known of it ends:
- * truth is what a key had since it last was idle for T.
+ * who calls seldom finds what is idle within 101 calls. It goes by blocks of 32 entries, each of
+ * which knows a moment before which none of its keys was seen: so the hand looks into one only
+ * where a key may be idle, which is a few times in T and not 320 times. With an idle key what is
+ * known of it ends: truth is what a key had since it last was idle for T.
  *
  * Rates: a leaky bucket of one word, the moment in which it will be empty, in units of what leaks
  * in a tick; so it leaks by itself, and all is in integers. A key is over `burst` plus `rate` * t
@@ -61,7 +63,8 @@
  * anyway: behind a key of one word, or in the place of the bucket where there is no rate; only
  * entries of longer keys that have a rate and may be held are a word longer. It is exact for
  * packets. A third hand, which moves where keys are held, finds those that had no packet since:
- * it is round in a part of the shortest hold that whoever holds keys says.
+ * it is round in a part of the shortest hold that whoever holds keys says, and passes blocks
+ * without any.
  *
  * Memory: for keys of 16 bytes an entry is 48, of which M + M / 7, and 8 bytes for each of M find
  * it: 63 in all, and TRIP_KEYED_ITSELF of the table at most. All of it is offsets, so it may be

@@ -61,6 +61,30 @@ check_entries(const struct trip_keyed *table)
 	return NULL;
 }
 
+static const char *
+check_blocks(const struct trip_keyed *table)
+{
+	for (uint32_t i = 0; i < table->blocks; i++) {
+		const struct keyed_block *block = keyed_block(table, i * KEYED_BLOCK);
+		uint32_t held = 0, entry = i * KEYED_BLOCK;
+		uint16_t age = keyed_age(table, block->seen);
+
+		for (; entry < (i + 1) * KEYED_BLOCK && entry < table->capacity; entry++) {
+			uint64_t packets = keyed_load(&keyed_entry(table, entry)[KEYED_PACKETS]);
+
+			if (keyed_packets(packets) == 0)
+				continue;
+			held += keyed_is_held(table, entry);
+			if (keyed_mark(table, entry) == 0 && age <= table->idle_units &&
+				keyed_age(table, keyed_seen(packets)) > age)
+				return "no key was seen before its block says";
+		}
+		if (held != block->held)
+			return "blocks know who is held";
+	}
+	return NULL;
+}
+
 /* How many lines a slot's key has passed. */
 static uint32_t
 distance(const struct trip_keyed *table, uint32_t line, uint32_t slot)
@@ -120,6 +144,8 @@ trip_keyed_check(const struct trip_keyed *table)
 
 	if (broken == NULL)
 		broken = check_lines(table);
+	if (broken == NULL)
+		broken = check_blocks(table);
 	if (broken == NULL)
 		broken = check_floor(table);
 	if (broken == NULL && keyed_load(&table->moving) != 0)

@@ -15,7 +15,7 @@ static void
 advance(struct trip_keyed *table, uint64_t now)
 {
 	const uint64_t pause = table->unit * (table->idle_units + 1u),
-		       most = (uint64_t)table->capacity << 32;
+		       most = (uint64_t)table->blocks << 32;
 	uint64_t ticks = now / table->tick, passed;
 
 	if (ticks <= table->now)
@@ -35,15 +35,15 @@ advance(struct trip_keyed *table, uint64_t now)
 bool
 trip_keyed_sweep(struct trip_keyed *table, uint64_t now)
 {
-	uint64_t looks, most = table->capacity / KEYED_SWEEP_PART + 1;
+	uint64_t blocks, most = table->blocks / KEYED_SWEEP_PART + 1;
 
 	advance(table, now);
-	looks = table->due >> 32;
-	if (looks > most)
-		looks = most;
-	table->due -= looks << 32;
-	if (looks > 0)
-		trip_keyed_room_expire(table, (uint32_t)looks);
+	blocks = table->due >> 32;
+	if (blocks > most)
+		blocks = most;
+	table->due -= blocks << 32;
+	if (blocks > 0)
+		trip_keyed_room_expire(table, (uint32_t)blocks);
 	return table->due >> 32 != 0;
 }
 

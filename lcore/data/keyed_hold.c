@@ -23,6 +23,7 @@ trip_keyed_hold(struct trip_keyed *table, uint32_t entry, uint64_t until, uint8_
 	atomic_thread_fence(memory_order_release);
 	trip_keyed_mark(table, entry, mark);
 	mark_held(table, entry);
+	keyed_block(table, entry)->held += !was_held;
 	keyed_store(&table->held, keyed_load(&table->held) + !was_held);
 }
 
@@ -34,6 +35,7 @@ trip_keyed_release(struct trip_keyed *table, uint32_t entry)
 	trip_keyed_mark(table, entry, 0);
 	atomic_thread_fence(memory_order_release);
 	keyed_store(bytes, keyed_bytes(keyed_load(bytes)));
+	keyed_block(table, entry)->held--;
 	keyed_store(&table->held, keyed_load(&table->held) - 1);
 }
 
@@ -52,6 +54,7 @@ trip_keyed_hold_recover(struct trip_keyed *table, uint32_t entry, uint64_t now)
 	if (keyed_load(keyed_hold(table, entry)) > latest)
 		keyed_store(keyed_hold(table, entry), latest);
 	mark_held(table, entry);
+	keyed_block(table, entry)->held++;
 	keyed_store(&table->held, keyed_load(&table->held) + 1);
 }
 
@@ -88,18 +91,22 @@ is_over(const struct trip_keyed *table, uint32_t entry, uint64_t now)
 uint32_t
 trip_keyed_ended(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint32_t room)
 {
-	uint32_t looks, n = 0;
+	uint32_t looks, step, n = 0;
 
 	if (keyed_load(&table->held) == 0 || table->hold_round == 0) {
 		table->hold_now = now;
 		return 0;
 	}
-	for (looks = looks_due(table, now); looks > 0 && n < room; looks--) {
+	for (looks = looks_due(table, now); looks > 0 && n < room; looks -= step) {
 		uint32_t entry = table->hold_hand;
 
-		table->hold_hand = entry + 1 < table->capacity ? entry + 1 : 0;
-		if (is_over(table, entry, now))
+		step = 1;
+		if (keyed_block(table, entry)->held == 0)
+			step = KEYED_BLOCK - entry % KEYED_BLOCK;
+		else if (is_over(table, entry, now))
 			entries[n++] = entry;
+		table->hold_hand = entry + step < table->capacity ? entry + step : 0;
+		step = step < looks ? step : looks;
 	}
 	/* Of what there was no room for. */
 	table->hold_due += looks * table->hold_round;

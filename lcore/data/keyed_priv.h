@@ -16,6 +16,13 @@
 #define KEYED_IDLE_UNITS 320u
 #define KEYED_SWEEP_PART 100u
 
+/* Entries that the hands of idle and of held keys pass at once where there is nothing for them. */
+#define KEYED_BLOCK 32u
+struct keyed_block {
+	uint16_t seen; /* no key without a mark was last seen before that unit */
+	uint16_t held; /* keys that are */
+};
+
 /* A word for each of a key, made even, and two. */
 #define KEYED_SECRETS (TRIP_KEYED_WORDS_MAX + 3)
 
@@ -82,8 +89,9 @@ struct trip_keyed {
 	uint64_t cost_packet, cost_byte;
 	uint64_t tick; /* microseconds */
 	uint64_t unit; /* ticks */
-	uint64_t pace; /* entries a tick, times 2^32 */
-	uint32_t max, capacity, lines;
+	uint64_t pace; /* blocks a tick, times 2^32 */
+	uint32_t max, capacity, lines, blocks;
+	uint64_t entries_at;          /* bytes behind the lines and blocks */
 	uint32_t words;               /* of a key */
 	uint32_t stride, rest_stride; /* of an entry, in words; of the rest of it */
 	uint64_t rest_at;             /* words from the first entry */
@@ -100,7 +108,7 @@ struct trip_keyed {
 	uint64_t notes_at;
 	/* The clock: ticks, how far into the unit; the hand of idle entries. */
 	uint64_t now, into, due;
-	uint32_t idle_hand;
+	uint32_t idle_hand; /* a block */
 	uint16_t units, idle_units;
 	/* The clock of held entries, how far their hand is to move, times a round, and where it is.
 	 */
@@ -124,7 +132,7 @@ struct trip_keyed {
 	/* Odd while the lines are made anew; grows with that. */
 	_Atomic uint64_t rebuilt;
 	uint32_t bins[KEYED_BINS];
-	/* Then lines, then entries. */
+	/* Then lines, then blocks, then entries. */
 	_Alignas(64) uint8_t rest[];
 };
 
@@ -139,9 +147,15 @@ keyed_lines(const struct trip_keyed *table)
 static inline _Atomic uint64_t *
 keyed_entry(const struct trip_keyed *table, uint32_t entry)
 {
-	return (_Atomic uint64_t *)(uintptr_t)(table->rest +
-					       (size_t)table->lines * sizeof(struct keyed_line)) +
+	return (_Atomic uint64_t *)(uintptr_t)(table->rest + table->entries_at) +
 	       (size_t)entry * table->stride;
+}
+
+/* That of an entry. */
+static inline struct keyed_block *
+keyed_block(const struct trip_keyed *table, uint32_t entry)
+{
+	return (struct keyed_block *)(keyed_lines(table) + table->lines) + entry / KEYED_BLOCK;
 }
 
 static inline _Atomic uint64_t *
@@ -255,10 +269,23 @@ keyed_rank(const struct trip_keyed *table, uint32_t entry)
 	       keyed_error(table, entry);
 }
 
+static inline uint16_t
+keyed_age(const struct trip_keyed *table, uint16_t seen)
+{
+	return (uint16_t)(table->units - seen);
+}
+
 static inline bool
 keyed_is_idle(const struct trip_keyed *table, uint64_t packets)
 {
-	return (uint16_t)(table->units - keyed_seen(packets)) > table->idle_units;
+	return keyed_age(table, keyed_seen(packets)) > table->idle_units;
+}
+
+/* A unit that is just as long ago as it takes to be idle. */
+static inline uint16_t
+keyed_idle_since(const struct trip_keyed *table)
+{
+	return (uint16_t)(table->units - table->idle_units - 1);
 }
 
 static inline void
@@ -444,7 +471,7 @@ void trip_keyed_note_recover(struct trip_keyed *table);
 
 /* keyed_room.c: who goes. */
 void trip_keyed_room_make(struct trip_keyed *table, uint32_t packets);
-void trip_keyed_room_expire(struct trip_keyed *table, uint32_t looks);
+void trip_keyed_room_expire(struct trip_keyed *table, uint32_t blocks);
 void trip_keyed_room_free(struct trip_keyed *table, uint32_t entry);
 /* An entry whose key and counts are still to be written, or TRIP_KEYED_NONE. */
 uint32_t trip_keyed_room_take(struct trip_keyed *table);

@@ -100,44 +100,61 @@ leave(struct trip_keyed *table, struct leaving *leaving, bool idle)
 /* ---- idle entries -----------------------------------------------------------------------------
  */
 
-static bool
-may_leave(const struct trip_keyed *table, uint32_t entry, uint64_t packets)
-{
-	return keyed_packets(packets) != 0 && keyed_mark(table, entry) == 0;
-}
-
 /* However long it stays: when it was seen does not go round. */
 static void
 stay_idle(const struct trip_keyed *table, _Atomic uint64_t *at, uint64_t packets)
 {
-	uint64_t seen = (uint16_t)(table->units - table->idle_units - 1);
+	uint64_t seen = keyed_idle_since(table);
 
 	keyed_store(&at[KEYED_PACKETS], keyed_packets(packets) | seen << KEYED_SEEN_SHIFT);
 }
 
-void
-trip_keyed_room_expire(struct trip_keyed *table, uint32_t looks)
+/* Those of a block, which has any as far as it knows. Then it knows when it was seen that will be
+ * idle next. */
+static void
+expire_block(struct trip_keyed *table, uint32_t block, struct leaving *leaving)
 {
-	struct leaving leaving;
+	uint32_t entry = block * KEYED_BLOCK, end = entry + KEYED_BLOCK;
+	uint16_t oldest = 0;
 
-	leaving.count = 0;
-	for (; looks > 0; looks--) {
-		uint32_t entry = table->idle_hand;
+	end = end < table->capacity ? end : table->capacity;
+	for (; entry < end; entry++) {
 		_Atomic uint64_t *at = keyed_entry(table, entry);
 		uint64_t packets = keyed_load(&at[KEYED_PACKETS]);
+		uint16_t age = keyed_age(table, keyed_seen(packets));
 
-		table->idle_hand = entry + 1 < table->capacity ? entry + 1 : 0;
-		if (!keyed_is_idle(table, packets))
+		if (keyed_packets(packets) == 0)
 			continue;
-		if (!may_leave(table, entry, packets)) {
+		if (!keyed_is_idle(table, packets)) {
+			oldest = age > oldest ? age : oldest;
+			continue;
+		}
+		if (keyed_mark(table, entry) != 0) {
 			stay_idle(table, at, packets);
 			continue;
 		}
 		/* If the other hand has counted it. */
 		table->lost += entry < table->hand;
-		leaving.entries[leaving.count++] = entry;
-		/* Before it comes by again. */
-		if (leaving.count == LEAVING || table->idle_hand == 0)
+		leaving->entries[leaving->count++] = entry;
+	}
+	keyed_block(table, block * KEYED_BLOCK)->seen = (uint16_t)(table->units - oldest);
+}
+
+void
+trip_keyed_room_expire(struct trip_keyed *table, uint32_t blocks)
+{
+	struct leaving leaving;
+
+	leaving.count = 0;
+	for (; blocks > 0; blocks--) {
+		uint32_t block = table->idle_hand;
+		uint16_t seen = keyed_block(table, block * KEYED_BLOCK)->seen;
+
+		table->idle_hand = block + 1 < table->blocks ? block + 1 : 0;
+		if (keyed_age(table, seen) <= table->idle_units)
+			continue;
+		expire_block(table, block, &leaving);
+		if (leaving.count > LEAVING - KEYED_BLOCK)
 			leave(table, &leaving, true);
 	}
 	leave(table, &leaving, true);

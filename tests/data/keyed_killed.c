@@ -10,6 +10,7 @@
 #define STEP 3u
 #define CALLS 6u
 #define WORDS 2u
+#define KEYS 128000u
 /* More than a call makes. */
 #define NOTES 2048u
 
@@ -185,11 +186,77 @@ keyed_writer_is_killed_anywhere(void **state)
 		    totals.expired > before.expired);
 }
 
+/* ---- what a call takes ------------------------------------------------------------------------
+ */
+
+static void
+sweep(void *arg)
+{
+	const struct call *call = arg;
+
+	(void)trip_keyed_sweep(call->table, call->now);
+}
+
+static void
+end_holds(void *arg)
+{
+	const struct call *call = arg;
+	uint32_t entry;
+
+	(void)trip_keyed_ended(call->table, call->now, &entry, 1);
+}
+
+/* Instructions of a call, and those of the test around it. */
+static uint64_t
+steps_of(void (*run_one)(void *arg), struct call *call)
+{
+	struct trip_step step;
+
+	assert_false(trip_step_start(&step, run_one, call, UINT64_MAX));
+	trip_step_finish(&step);
+	return step.executed;
+}
+
+/* Where nothing is idle and nobody's hold is over: each hand goes on by a hundredth of all entries,
+ * and looks at few of them. */
+static void
+keyed_hands_pass_what_is_not_theirs(void **state)
+{
+	const struct trip_keyed_attr attr = {.max = KEYS,
+		.words = WORDS,
+		.idle = 1000000,
+		.holds = true,
+		.hold_max = TRIP_KEYED_EVER,
+		.hold_round = 1000,
+		.secret = {1, 2}};
+	void *memory = aligned_alloc(64, trip_keyed_size(&attr) / 64 * 64 + 64);
+	struct call call = {.now = 1, .count = TRIP_KEYED_CHUNK};
+	const uint64_t looks = KEYS / 100;
+
+	if (!TRIP_STEP_POSSIBLE)
+		skip();
+	assert_non_null(memory);
+	call.table = trip_keyed_init(memory, &attr);
+	for (uint32_t key = 0; key < KEYS; key++) {
+		call.keys[key % TRIP_KEYED_CHUNK * WORDS] = key;
+		call.bytes[key % TRIP_KEYED_CHUNK] = 60;
+		if (key % TRIP_KEYED_CHUNK == TRIP_KEYED_CHUNK - 1)
+			run(&call);
+	}
+	trip_keyed_hold(call.table, trip_keyed_find(call.table, call.keys), TRIP_KEYED_EVER, 1);
+	call.now += attr.idle / 2;
+	assert_true(steps_of(sweep, &call) < looks);
+	assert_true(steps_of(end_holds, &call) < looks);
+	assert_null(trip_keyed_check(call.table));
+	free(memory);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keyed_writer_is_killed_anywhere),
+		cmocka_unit_test(keyed_hands_pass_what_is_not_theirs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
