@@ -188,7 +188,7 @@ draw_lateness(struct nic_lateness *lateness)
 static void
 begin(void)
 {
-	struct nic_lateness lateness;
+	struct nic_lateness lateness = {0};
 	uint32_t slow;
 
 	memset(&nics, 0, sizeof(nics));
