@@ -203,6 +203,16 @@ test_keys_trip(void **state)
 	assert_int_equal(rules->eaches[0].conditions[0].rate, 1);
 	assert_int_equal(rules->eaches[0].conditions[0].burst, 7);
 	trip_rules_free(rules);
+	/* A rate that drops for a time prolongs that by itself: it is no 'every'. */
+	rules = good("each v port 0 ipv4.dst max 5 idle 1h\n"
+		     "when v.bytes rate >= 1Gbit/s over 5s drop v for 60s");
+	trip_rules_each_attr(&rules->eaches[0], &attr);
+	assert_int_equal(attr.n_whens, 1);
+	assert_int_equal(attr.whens[0].rate, 125000000);
+	assert_int_equal(rules->whens[0].op, TRIP_RULES_OP_KEY_DROP);
+	assert_int_equal(rules->eaches[0].acts[0].time_us, 60000000);
+	assert_int_equal(rules->whens[0].every, 0);
+	trip_rules_free(rules);
 }
 
 /* As many as a domain has. */

@@ -309,6 +309,14 @@ make_bucket(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
 	return true;
 }
 
+/* A rate that drops for a time has `every 1` by that: each packet above it prolongs the time, which
+ * is what a key's does by itself. */
+static bool
+prolongs(const struct trip_rules_when *when)
+{
+	return when->condition.kind == TRIP_CONDITION_RATE && when->lasts != 0;
+}
+
 /* False, and said: what the library does not do of keys yet. */
 static bool
 check_words(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
@@ -321,7 +329,7 @@ check_words(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
 		what = "idle";
 	else if (kind == TRIP_CONDITION_RATE && when->condition.when.rate.until_time != 0)
 		what = "until";
-	else if (when->every != 0)
+	else if (when->every != 0 && !prolongs(when))
 		what = "every";
 	else if (when->op != TRIP_RULES_OP_LOG && when->op != TRIP_RULES_OP_EXEC &&
 		 when->op != TRIP_RULES_OP_DROP)
@@ -352,6 +360,7 @@ make_act(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 		return trip_rules_error(ctx, &names->target,
 			"a key is dropped for 281474976s at most, or without a time for ever");
 	when->op = TRIP_RULES_OP_KEY_DROP;
+	when->every = 0;
 	*act = (struct trip_each_act){.op = TRIP_EACH_OP_DROP, .time_us = us};
 	return true;
 }
