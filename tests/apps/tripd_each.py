@@ -195,6 +195,39 @@ def keys_go_where_nothing_comes_any_more(bench):
           [(3, 100, 0), (0, 100, 100), (0, 100, 100)], 'in the report')
 
 
+def events_of_keys(path):
+    with open(path, encoding='utf-8') as file:
+        lines = [json.loads(line) for line in file]
+    return [(line['event'], line['each'], line['key'], line['packets'], line['idle']) for line in lines if 'each' in line], lines
+
+
+def who_asks_is_told_which_keys_come_and_go(bench):
+    """By the time of packets: each comes once, goes once where it is idle, and what has least goes where there is no room."""
+    path, report = bench.file('events'), bench.file('report.json')
+    capture = times(bench, 'times.pcap', [(1, '10.0.0.1'), (2, '10.0.0.2'), (2, '10.0.0.1')] + [(14, '10.0.0.3')] * 200)
+    equal(bench.run(*bench.eal(f'net_pcap0,rx_pcap={capture}'), '--clock', 'packet', '--rules', bench.file(
+        'rules', 'each e port 0 ipv4.src max 10 idle 10s\n'), '--events', path, '--event-keys', '--until-idle', '0.3')[0], 0, 'code')
+    told, lines = events_of_keys(path)
+    equal(sorted(told), [('admission', 'e', f'10.0.0.{n}', 0, False) for n in (1, 2, 3)] +
+          [('eviction', 'e', '10.0.0.1', 2, True), ('eviction', 'e', '10.0.0.2', 1, True)], 'keys that come and go')
+    equal([told.index(line) < told.index(('eviction', *line[1:3], n, True)) for line, n in
+           ((('admission', 'e', '10.0.0.1', 0, False), 2), (('admission', 'e', '10.0.0.2', 0, False), 1))], [True, True], 'order')
+    equal((lines[0]['packet_time'][17:19], lines[0]['queue'], lines[0]['error']), ('01', 0, 0), 'the first')
+    # More keys than there is room for: each that came has gone, or is there.
+    frames = [frame(f'10.{i >> 16}.{i >> 8 & 255}.{i & 255}') for i in range(3000)]
+    code, _, err = bench.run(*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', frames)), '--rules', bench.file(
+        'rules', 'each few port 0 ipv4.src max 100 idle 1h\n'), '--events', path, '--event-keys', '--report', report,
+        '--until-idle', '0.3')
+    with open(report, encoding='utf-8') as file:
+        each = of(json.load(file), 'few')
+    told, lines = events_of_keys(path)
+    came, went = ([line[2] for line in told if line[0] == event] for event in ('admission', 'eviction'))
+    left_out = sum(line['count'] for line in lines if line['event'] == 'left_out')
+    equal(len(came) + len(went) + left_out - 5, each['admitted'] + each['evicted'], 'told, or said to be left out')
+    equal((code, err == ''), (1, False) if left_out else (0, True), f'exit code: {err}')
+    equal(bench.run('--rules', bench.file('rules', HUNDRED), '--event-keys')[0], 2, 'without events')
+
+
 def what_cannot_be_changes_nothing(bench):
     """Of one that is too large the other stays as it was, with its counts; and a changed one of two stays at its own."""
     process = start(bench, SOURCES, '--each-memory', '96Ki')
@@ -563,6 +596,7 @@ def what_it_takes_is_told_before(bench):
 
 main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowed_has_no_key, what_is_sent_counts_apart,
      a_key_goes_by_the_time_of_packets, a_key_that_was_idle_begins_anew_by_the_time_of_packets, keys_go_where_nothing_comes_any_more,
+     who_asks_is_told_which_keys_come_and_go,
      anybody_may_look_at_keys,
      a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
      a_trip_tells_what_is_behind_it, a_key_that_trips_is_dropped, a_dropped_key_passes_after_its_time, what_finds_no_room_is_told,

@@ -23,7 +23,9 @@ tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_e
 	/* They are among those of the plan, each once. */
 	for (unsigned int i = 0; i < rule->count.n_ports; i++)
 		ports[i] = quota->ports[tripd_plan_find(quota->plan, rule->count.ports[i].id)];
-	return trip_apply_each_open(quota->domain, rule, ports, rule->count.n_ports, each);
+	return trip_apply_each_open(quota->domain,
+		&(struct trip_apply_each){rule, quota->plan->event_keys}, ports,
+		rule->count.n_ports, each);
 }
 
 static void
@@ -111,15 +113,20 @@ tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns)
 }
 
 int
-tripd_quota_each_close(struct tripd_each *each)
+tripd_quota_each_close(struct tripd_quota *quota, unsigned int i)
 {
+	struct tripd_each *each = &quota->eaches[i];
 	int ret;
 
+	tripd_quota_keys_read_all(quota, i);
 	tripd_quota_each_info(each, &each->last);
 	ret = each->each != NULL ? trip_each_close(each->each) : 0;
-	if (ret == 0)
-		each->each = NULL;
-	return ret;
+	if (ret != 0)
+		return ret;
+	each->each = NULL;
+	free(each->next_events);
+	each->next_events = NULL;
+	return 0;
 }
 
 void
@@ -210,7 +217,7 @@ tripd_quota_each_reset(struct tripd_quota *quota, unsigned int i)
 			tell_ended(&ending);
 	}
 	if (ret == 0)
-		ret = tripd_quota_each_close(each);
+		ret = tripd_quota_each_close(quota, i);
 	if (ret != 0)
 		return ret;
 	each->next = 0;

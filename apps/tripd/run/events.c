@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rte_common.h>
+
 #include "events.h"
 #include "now.h"
 #include "quota.h"
@@ -102,6 +104,29 @@ tripd_events_period(struct tripd_events *events, const struct tripd_quota *quota
 				"ended", (json_int_t)period->ended));
 }
 
+void
+tripd_events_key(struct tripd_events *events, const struct tripd_quota *quota, unsigned int i,
+	const struct trip_each_event *event)
+{
+	static const char *const words[] = {[TRIP_EACH_ADMITTED] = "admission",
+		[TRIP_EACH_EVICTED] = "eviction",
+		[TRIP_EACH_EXPIRED] = "eviction"};
+	char packet_date[TRIPD_DESCRIBE_DATE], key[TRIP_EACH_TEXT_MAX];
+
+	if (events->path == NULL || event->change >= RTE_DIM(words) ||
+		trip_each_text(quota->eaches[i].each, event->key, key, sizeof(key)) != 0)
+		return;
+	tripd_describe_date(quota->packet_began + event->ns, packet_date);
+	put_timed(events,
+		json_pack("{s:s, s:s*, s:s, s:s, s:I, s:I, s:I, s:I, s:b}", "event",
+			words[event->change], "packet_time",
+			quota->plan->by_packets ? packet_date : NULL, "each",
+			quota->rules->eaches[i].count.name, "key", key, "queue",
+			(json_int_t)event->table, "packets", (json_int_t)event->packets, "bytes",
+			(json_int_t)event->bytes, "error", (json_int_t)event->error, "idle",
+			(int)(event->change == TRIP_EACH_EXPIRED)));
+}
+
 /* Of what others chose: it may be anything. */
 static json_t *
 printable(const char *from, size_t length)
@@ -190,6 +215,8 @@ tripd_events_update(struct tripd_events *events, const struct tripd_quota *quota
 		return false;
 	tripd_outlet_leave_out(&events->outlet, quota->n_overrun - events->overrun);
 	events->overrun = quota->n_overrun;
+	tripd_outlet_leave_out(&events->outlet, quota->n_keys_unread - events->unread);
+	events->unread = quota->n_keys_unread;
 	error = tripd_outlet_flush(&events->outlet, 0);
 	if (error == -EPIPE) {
 		tripd_outlet_connect(&events->outlet, -1);

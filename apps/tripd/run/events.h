@@ -13,6 +13,7 @@
 #include "outlet.h"
 
 struct trip_command;
+struct trip_each_event;
 struct tripd_period;
 struct tripd_quota;
 struct tripd_trip;
@@ -25,8 +26,8 @@ struct tripd_events {
 	dev_t device;
 	ino_t inode;
 	uint64_t looked_ns;
-	/* Trips that were lost before they were read. */
-	uint64_t overrun;
+	/* Trips that were lost before they were read; and keys that came or went, likewise. */
+	uint64_t overrun, unread;
 	/* Why nothing goes on: 0, or a negative errno; how much of that has been said, and when. */
 	int error;
 	uint64_t said_left_out, said_ns;
@@ -41,6 +42,10 @@ void tripd_events_put(struct tripd_events *events, const struct tripd_quota *quo
 
 void tripd_events_period(struct tripd_events *events, const struct tripd_quota *quota,
 	const struct tripd_period *period);
+
+/* A key of an `each` has come or gone. */
+void tripd_events_key(struct tripd_events *events, const struct tripd_quota *quota,
+	unsigned int each, const struct trip_each_event *event);
 
 /* A command was done for `asker`, or a signal for NULL, with this result. */
 void tripd_events_command(struct tripd_events *events, const struct trip_command *asker,

@@ -259,12 +259,11 @@ open_each(struct tripd_change *change, unsigned int i)
 static int
 reopen_each(struct tripd_change *change, unsigned int i)
 {
-	struct tripd_each *at = &change->quota->eaches[change->difference->eaches[i].at];
 	int ret;
 
 	/* What its keys have tripped by. */
 	(void)tripd_quota_read(change->quota);
-	ret = tripd_quota_each_close(at);
+	ret = tripd_quota_each_close(change->quota, change->difference->eaches[i].at);
 	if (ret == 0)
 		return open_each(change, i);
 	fprintf(change->answer, "%s\n", trip_error_message());

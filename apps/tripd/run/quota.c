@@ -334,7 +334,7 @@ tripd_quota_close(struct tripd_quota *quota)
 	for (unsigned int i = 0; quota->sets != NULL && i < quota->rules->n_sets; i++)
 		ret |= quota->sets[i] != NULL ? trip_set_close(quota->sets[i]) : 0;
 	for (unsigned int i = 0; quota->eaches != NULL && i < quota->rules->n_eaches; i++)
-		ret |= tripd_quota_each_close(&quota->eaches[i]);
+		ret |= tripd_quota_each_close(quota, i);
 	tripd_losses_close(&quota->losses);
 	for (unsigned int i = 0; i < quota->n_ports; i++)
 		ret |= trip_port_close(quota->ports[i]);

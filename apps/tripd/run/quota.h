@@ -90,8 +90,9 @@ struct tripd_each {
 	struct trip_each *each;
 	/* What it had come to then. */
 	struct trip_each_info last;
-	/* Number of the next trip of its keys. */
-	uint64_t next;
+	/* Number of the next trip of its keys; and of the next event in each of its tables, NULL:
+	 * none was read. */
+	uint64_t next, *next_events;
 	/* Packets of new keys without room that were told of, and when. */
 	uint64_t said_refused, said_ns;
 };
@@ -194,6 +195,10 @@ struct tripd_quota {
 	void *told_arg;
 	/* Likewise, of each period of a quota as it ends. */
 	void (*period_told)(void *arg, const struct tripd_period *period);
+	/* Likewise, of each key of an `each` that comes or goes; NULL: nobody asks. */
+	void (*key_told)(void *arg, unsigned int each, const struct trip_each_event *event);
+	/* How many of these were written over before they were read. */
+	uint64_t n_keys_unread;
 	/* How many firings are kept for the report; 0: there is none. */
 	size_t keep;
 	/* The first so many firings in order, then those that are still to be said, up to
@@ -285,7 +290,12 @@ int tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rul
 /* Whether packets of new keys have found no room since that was said; and says it. */
 bool tripd_quota_eaches_are_full(struct tripd_quota *quota);
 void tripd_quota_eaches_say(struct tripd_quota *quota);
-int tripd_quota_each_close(struct tripd_each *each);
+int tripd_quota_each_close(struct tripd_quota *quota, unsigned int i);
+
+/* Tells which keys have come and gone since the last call, some of each; or of one all that are
+ * kept. */
+void tripd_quota_keys_read(struct tripd_quota *quota);
+void tripd_quota_keys_read_all(struct tripd_quota *quota, unsigned int each);
 
 /* Takes the trips of keys that happened since the last call, each by tripd_quota_tell(). Returns
  * how many. */

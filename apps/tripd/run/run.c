@@ -208,6 +208,14 @@ tell_period(void *arg, const struct tripd_period *period)
 	tripd_events_period(&run->events, &run->quota, period);
 }
 
+static void
+tell_key(void *arg, unsigned int each, const struct trip_each_event *event)
+{
+	struct tripd_run *run = arg;
+
+	tripd_events_key(&run->events, &run->quota, each, event);
+}
+
 int
 tripd_run_start(struct tripd_run *run)
 {
@@ -233,6 +241,7 @@ tripd_run_start(struct tripd_run *run)
 		return TRIPD_EXIT_RUN;
 	run->quota.told = tell_trip;
 	run->quota.period_told = tell_period;
+	run->quota.key_told = run->options->event_keys ? tell_key : NULL;
 	run->quota.told_arg = run;
 	run->quota.programs = &run->exec;
 	run->quota.keep = run->options->report != NULL ? TRIPD_TRIPS_MAX : 0;
@@ -309,6 +318,9 @@ tripd_run_stop(struct tripd_run *run)
 	tripd_losses_update(&run->quota.losses, true);
 	tripd_quota_freshen(&run->quota);
 	when = settle(run);
+	for (unsigned int i = 0; i < run->rules->n_eaches; i++)
+		tripd_quota_keys_read_all(&run->quota, i);
+	(void)tripd_events_update(&run->events, &run->quota);
 	if (when >= 0)
 		ret = tripd_fail(TRIPD_EXIT_RUN,
 			"line %u of the rules is due and has not fired: %s",
@@ -352,6 +364,7 @@ tripd_run_close(struct tripd_run *run, int code)
 
 	tripd_forward_stop(&run->forwarding);
 	tripd_replay_close(&run->replay);
+	run->quota.key_told = NULL;
 	if (tripd_events_close(&run->events) != 0 && code == 0)
 		code = TRIPD_EXIT_RUN;
 	if (tripd_exec_close(&run->exec) != 0 && code == 0)

@@ -72,11 +72,13 @@ void
 tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 {
 	bool of_ports = tripd_removal_check(&run->plan);
-	bool of_events = tripd_events_update(&run->events, &run->quota);
+	bool of_events;
 	bool of_programs = tripd_exec_update(&run->exec);
 	bool of_export = tripd_exporting_update(&run->exporting, &run->quota);
 	bool of_keys = tripd_quota_eaches_are_full(&run->quota);
 
+	tripd_quota_keys_read(&run->quota);
+	of_events = tripd_events_update(&run->events, &run->quota);
 	if (!of_ports && !of_events && !of_programs && !of_export && !of_keys)
 		return;
 	tripd_screen_begin(screen);

@@ -45,6 +45,8 @@ struct tripd_options {
 	const char *rules;
 	const char *report;
 	const char *events;
+	/* They tell which keys of an `each` come and go. */
+	bool event_keys;
 	struct tripd_ipfix_options ipfix;
 	/* 0: for ever. */
 	uint64_t until_idle_ns;

@@ -125,6 +125,7 @@ tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	plan->n_unknown = 0;
 	plan->live = options->live;
 	plan->by_packets = options->by_packets;
+	plan->event_keys = options->event_keys;
 	ret = add_placed(plan, rules);
 	if (ret == 0)
 		ret = add_ifaces(plan, options);
@@ -272,7 +273,8 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 	make_room(&plan->live, attr);
 	for (unsigned int i = 0; i < rules->n_eaches; i++)
 		attr->each_bytes += trip_apply_each_bytes(
-			&rules->eaches[i], tripd_plan_queues_of(plan, &rules->eaches[i].count));
+			&(struct trip_apply_each){&rules->eaches[i], plan->event_keys},
+			tripd_plan_queues_of(plan, &rules->eaches[i].count));
 	attr->each_bytes += plan->live.each_bytes == TRIPD_LIVE_EACH_BYTES ? attr->each_bytes
 									   : plan->live.each_bytes;
 	/* Rules that come later may police any of them. */

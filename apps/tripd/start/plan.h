@@ -37,6 +37,8 @@ struct tripd_plan {
 	bool manual;
 	/* The control thread does all of that, at the times of the packets (run/replay.h). */
 	bool by_packets;
+	/* Events tell which keys of an `each` come and go. */
+	bool event_keys;
 	struct tripd_live live;
 };
 
