@@ -64,6 +64,18 @@ def it_drops_at_a_threshold(bed):
     alone(bed)
 
 
+def the_end_of_a_timed_drop_is_told_as_such(bed):
+    bed.open(huge=True).tell('receive 53 1')
+    process = start(bed, 'count', DNS, ';', 'when dns.packets >= 10 drop dns for 50ms', ';', 'when dns.packets >= 15 log')
+    bed.tell('receive 53 10')
+    equal([process.stdout.readline() for _ in range(2)],
+          ['dns.packets reached 10, now 10: drop dns for 50ms\n', 'dns.packets reached 10, now 10: end of drop dns for 50ms\n'],
+          'what fired')
+    bed.tell('receive 53 5')
+    equal(bed.finish(process), (0, 'dns.packets reached 15, now 15: log\ndns: 15 packets, 630 bytes\n', ''), 'the end')
+    alone(bed)
+
+
 def it_sleeps_until_something_fires(bed):
     bed.open(huge=True).tell('receive 53 1')
     process = start(bed, 'count', DNS, ';', 'when dns.packets >= 10 every 10 drop dns')
@@ -144,6 +156,6 @@ def what_is_refused_is_said(bed):
     equal((flows(bed), len(bed.json('list')['counters'])), ([], 1), 'what is left')
 
 
-main(it_counts_until_it_is_told_to_end, ports_have_names, it_drops_at_a_threshold, it_sleeps_until_something_fires, several_patterns_are_one_count,
-     it_counts_what_others_count,
-     killed_it_leaves_nothing, the_end_of_the_primary_ends_it, what_is_refused_is_said)
+main(it_counts_until_it_is_told_to_end, ports_have_names, it_drops_at_a_threshold,
+     the_end_of_a_timed_drop_is_told_as_such, it_sleeps_until_something_fires, several_patterns_are_one_count,
+     it_counts_what_others_count, killed_it_leaves_nothing, the_end_of_the_primary_ends_it, what_is_refused_is_said)

@@ -41,6 +41,7 @@ tripctl_when_tell(const struct tripctl_when *when, const struct trip_work_event 
 	const struct trip_rules_when *rule = &rules->whens[event->context];
 	bool is_time = rule->ref == TRIP_RULES_REF_CLOCK;
 	bool ends = (event->flags & TRIP_WORK_END) != 0;
+	const char *end_of = ends ? "end of " : "";
 	uint64_t offset = trip_apply_when_offset(rule, when->since);
 	uint64_t threshold = event->threshold - offset, value = event->value - offset;
 	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX], escaped[512];
@@ -52,20 +53,20 @@ tripctl_when_tell(const struct tripctl_when *when, const struct trip_work_event 
 	trip_apply_text_trigger(rules, rule, trigger);
 	trip_apply_text_action(rules, rule, action);
 	if (!when->ctl->json && rule->pairs != NULL) {
-		printf("%s: %s%s\n", rule->condition_text, ends ? "end of " : "",
+		printf("%s: %s%s\n", rule->condition_text, end_of,
 			tripctl_text_escape(action, escaped, sizeof(escaped)));
 		return;
 	}
 	if (!when->ctl->json && rule->condition_text != NULL) {
 		printf("%s %s at %s: %s%s\n", trigger, rule->condition_text,
-			tripctl_text_exact(value, now), ends ? "end of " : "",
+			tripctl_text_exact(value, now), end_of,
 			tripctl_text_escape(action, escaped, sizeof(escaped)));
 		return;
 	}
 	if (!when->ctl->json) {
-		printf("%s reached %s, now %s: %s\n", trigger,
+		printf("%s reached %s, now %s: %s%s\n", trigger,
 			(is_time ? tripctl_text_time : tripctl_text_exact)(threshold, reached),
-			(is_time ? tripctl_text_time : tripctl_text_exact)(value, now),
+			(is_time ? tripctl_text_time : tripctl_text_exact)(value, now), end_of,
 			tripctl_text_escape(action, escaped, sizeof(escaped)));
 		return;
 	}
