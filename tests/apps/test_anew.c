@@ -577,6 +577,51 @@ trips_without_end_hold_nothing_up(void **state)
 	tripd_bed_close(&bed);
 }
 
+/* Of a key of its own. */
+static void
+send_vlan(uint16_t vid)
+{
+	struct rte_mbuf *pkt = rte_pktmbuf_alloc(tripd_bed_pool);
+	uint8_t *frame;
+
+	assert_non_null(pkt);
+	frame = (uint8_t *)rte_pktmbuf_append(pkt, TRIPD_BED_BYTES);
+	memset(frame, 0, TRIPD_BED_BYTES);
+	frame[12] = 0x81;
+	frame[14] = (uint8_t)(vid >> 8);
+	frame[15] = (uint8_t)vid;
+	if (trip_port_burst(bed.quota.ports[0], 0, &pkt, 1) == 1)
+		rte_pktmbuf_free(pkt);
+}
+
+static void
+trip_another(void *arg, const struct tripd_trip *trip)
+{
+	uint16_t *left = arg;
+
+	if (*left > 0)
+		send_vlan((*left)--);
+}
+
+/* Likewise of keys, of which new ones may come without end; by a reset as well. */
+static void
+trips_of_keys_without_end_hold_nothing_up(void **state)
+{
+	uint16_t left = 4000;
+
+	open_bed("each v port 0 vlan.vid max 8k idle 1h\nwhen v.packets >= 1 log\n");
+	send_vlan(0);
+	bed.quota.told = trip_another;
+	bed.quota.told_arg = &left;
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(tripd_quota_read(&bed.quota), 1);
+	assert_int_equal(left, 4000 - 3);
+	free(answer_of("reset v"));
+	assert_int_equal(left, 4000 - 4);
+	bed.quota.told = NULL;
+	tripd_bed_close(&bed);
+}
+
 /* By a rule: each time anew one that fires once does, then the one that resets, as often as it is
  * due until the count begins anew. */
 static void
@@ -625,6 +670,7 @@ main(void)
 		cmocka_unit_test(what_is_unread_has_fired),
 		cmocka_unit_test(what_was_lost_has_happened),
 		cmocka_unit_test(trips_without_end_hold_nothing_up),
+		cmocka_unit_test(trips_of_keys_without_end_hold_nothing_up),
 		cmocka_unit_test(nothing_is_lost_by_rules),
 	};
 	int ret = tripd_bed_init();

@@ -76,17 +76,28 @@ take_all(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip 
 	free(tops);
 }
 
+/* The number behind the last trip so far. New keys may trip as fast as these are told: who reads up
+ * to there comes to an end. */
+static uint64_t
+end_of_trips(const struct tripd_each *each)
+{
+	struct trip_each_info info = {.size = sizeof(info)};
+
+	return trip_each_query(each->each, &info) == 0 ? info.trips : 0;
+}
+
 /* With what is behind the first of them. */
 static size_t
 read_trips(struct tripd_quota *quota, unsigned int i, bool tops, uint64_t time_ns)
 {
 	const struct tripd_each *each = &quota->eaches[i];
+	const uint64_t end = end_of_trips(each);
 	struct trip_each_trip trips[TRIPS_BURST];
 	size_t n_new = 0;
 	int n;
 
-	while ((n = trip_each_trips(each->each, each->next, trips, sizeof(trips[0]), TRIPS_BURST)) >
-		0) {
+	while (each->next < end && (n = trip_each_trips(each->each, each->next, trips,
+					    sizeof(trips[0]), TRIPS_BURST)) > 0) {
 		take_all(quota, i, trips, n,
 			tops && n_new == 0 ? tripd_quota_tops(quota, i, trips, (unsigned int)n)
 					   : NULL,
@@ -96,6 +107,7 @@ read_trips(struct tripd_quota *quota, unsigned int i, bool tops, uint64_t time_n
 	return n_new;
 }
 
+/* All that had happened when it was called. */
 size_t
 tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns)
 {
@@ -195,9 +207,11 @@ static void
 tell_ended(const struct ending *ending)
 {
 	struct tripd_each *each = &ending->quota->eaches[ending->each];
+	const uint64_t end = end_of_trips(each);
 	struct trip_each_trip trip;
 
-	for (; trip_each_trips(each->each, each->next, &trip, sizeof(trip), 1) == 1;
+	for (; each->next < end &&
+		trip_each_trips(each->each, each->next, &trip, sizeof(trip), 1) == 1;
 		each->next = trip.number + 1)
 		if ((trip.flags & TRIP_EACH_TRIP_END) != 0)
 			tell(ending->quota, ending->each, &trip, NULL, ending->time_ns);
