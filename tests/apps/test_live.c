@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "live_bed.h"
 #include "rules.h"
@@ -295,6 +296,11 @@ a_quota_that_has_come_begins_anew(void **state)
 	live_command("apply f\nquota q 2 of web.bytes\n", -ENOTSUP);
 	live_command("reload f\n" WEB "counter q\n", -ENOTSUP);
 	live_command("apply f\nwhen q spent exec \"/bin/true\"\n", -ECHILD);
+	/* All that came along is refused, whichever command brings it. */
+	live_bed.commands.asker = geteuid() + 1;
+	live_command("apply f\nwhen q spent exec \"/bin/true\"\n", -EPERM);
+	live_command("reload f\n" WEB "when web.packets >= 9 exec \"/bin/true\"\n", -EPERM);
+	live_bed.commands.asker = 0;
 	send_some(1, 1, false);
 	tripd_bed_close(&live_bed);
 }

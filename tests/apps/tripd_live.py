@@ -367,6 +367,47 @@ def programs_come_and_go(bench):
     assert not lives('obeys') and not lives('resists'), 'a program is left'
 
 
+def who_only_may_command_starts_no_programs(bench):
+    """Programs run with tripd's rights: they are root's and its user's to bring, and its own file's."""
+    if os.geteuid() != 0:
+        raise Skip('it takes root')
+    group = grp.getgrnam('daemon').gr_gid
+    os.chmod(bench.path, 0o755)
+
+    def script(name):
+        path = bench.file(name, f'#!/bin/sh\necho > {bench.path}/{name}.ran\nexec cat > /dev/null\n')
+        os.chmod(path, 0o755)
+        return path
+
+    def stranger():
+        os.setgroups([group])
+        os.setgid(STRANGER)
+        os.setuid(STRANGER)
+
+    process = start(bench, '--control-group', 'daemon')
+    own, others = script('own'), script('others')
+    line = f'when every 1s exec {others}\n'
+    why = f"exec {{}}: programs run as tripd's user 0, and user {STRANGER} is neither that nor root: they come with tripd's own " \
+        'rules: tripctl reload (line 2)\n'
+    # What there is, and what is not, is told to nobody.
+    for path in others, bench.path + '/none':
+        bench.file('more', WEB + line.replace(others, path))
+        equal(control(bench, 'apply', bench.file('more'), preexec_fn=stranger), (2, '', why.format(path)), 'apply with a program')
+    equal([name for name in names(bench) if name.startswith('web')], [], 'what came along with it')
+    bench.file('rules', DNS + f'when every 1s exec {own}\n')
+    equal(control(bench, 'reload', preexec_fn=stranger), (0, f'+ when every 1s exec {own}\n', ''), "reload, of tripd's own file")
+    wait_until('the program runs', lambda: os.path.exists(bench.file('own.ran')))
+    bench.file('more', f'when every  1s exec {own}\n' + WEB)
+    equal(control(bench, 'apply', bench.file('more'), preexec_fn=stranger), (0, '+ ' + WEB, ''), 'what is at work as it is')
+    equal(control(bench, 'remove', 'web', preexec_fn=stranger), (0, '- ' + WEB, ''), 'remove')
+    assert not os.path.exists(bench.file('others.ran')), 'a program that was refused has run'
+    bench.file('more', line)
+    equal(control(bench, 'apply', bench.file('more')), (0, '+ ' + line, ''), 'apply by root')
+    wait_until('the program runs', lambda: os.path.exists(bench.file('others.ran')))
+    result = end(bench, process)
+    equal((result[0], result), (0, result), 'exit code')
+
+
 def what_is_hostile_is_refused(bench):
     process = start(bench)
     for i, text in enumerate([b'\0' * 3000000, b'(' * 3000000, b'count ' * 500000, b'"' * 3000000]):
@@ -437,5 +478,5 @@ run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_wit
           a_pipe_for_rules_holds_nobody_up, sighup_reloads,
           who_may_not_is_refused_told_and_counted, who_may_command_sees_quotas,
           a_kill_in_the_middle_leaves_nothing, one_change_is_made_after_the_other, reset_begins_anew, quotas_are_listed,
-          programs_come_and_go, what_is_hostile_is_refused,
+          programs_come_and_go, who_only_may_command_starts_no_programs, what_is_hostile_is_refused,
           who_reads_nothing_stops_nothing, a_terminal_that_is_held_stops_nothing)

@@ -29,6 +29,8 @@ struct command {
 	size_t length;
 	/* It only looks: no event tells of it. */
 	bool looks;
+	/* The rules are of tripd's own file, which its operator has written. */
+	bool of_own_file;
 };
 
 /* ---- reading ----------------------------------------------------------------------------------
@@ -104,14 +106,15 @@ read_rules(struct command *command, struct trip_rules **rules)
 		fprintf(command->answer, "it has no rules file\n");
 		return -ENOENT;
 	}
-	ret = command->words[0] == 0 ? trip_rules_parse_file(own, true, rules, &errors)
-				     : trip_rules_parse_text(command->words, command->text,
-					       command->length, rules, &errors);
+	command->of_own_file = command->words[0] == 0;
+	ret = command->of_own_file ? trip_rules_parse_file(own, true, rules, &errors)
+				   : trip_rules_parse_text(command->words, command->text,
+					     command->length, rules, &errors);
 	if (ret != 0)
 		return say_errors(command, ret, errors);
 	trip_rules_errors_print((*rules)->warnings, command->answer);
-	ret = command->words[0] == 0 ? trip_apply_set_load_all(*rules, command->answer)
-				     : take_sets(command, *rules);
+	ret = command->of_own_file ? trip_apply_set_load_all(*rules, command->answer)
+				   : take_sets(command, *rules);
 	if (ret != 0)
 		trip_rules_free(*rules);
 	return ret;
@@ -175,6 +178,8 @@ change(struct command *command, struct trip_rules *next, enum trip_apply_mode mo
 	struct trip_apply_difference difference = {0};
 	int ret = compare(command, &difference, next, mode);
 
+	if (ret == 0 && !only_tell && !command->of_own_file)
+		ret = tripd_live_may(&difference, command->commands->asker, command->answer);
 	if (ret == 0 && only_tell)
 		trip_apply_difference_print(&difference, command->answer);
 	else if (ret == 0)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct tripd_quota;
 
@@ -24,6 +25,8 @@ struct tripd_commands {
 	struct tripd_quota *quota;
 	/* Path of tripd's own file; NULL: it has none. */
 	const char *rules;
+	/* The user who gives the command that is being done. */
+	uid_t asker;
 	/* Statements that have come in, changed or gone, for whoever tells of it. */
 	uint64_t n_changes;
 	/* Where each command goes as it is done, by first line and result; not what only looks.

@@ -2,6 +2,7 @@
 /* A change of rules at work: what of it can fail, and is undone then. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <trip.h>
 
@@ -98,6 +99,28 @@ tripd_live_resolve(const struct tripd_quota *quota, const struct trip_apply_diff
 			ret = resolve(quota, count, word, answer);
 	}
 	return ret;
+}
+
+int
+tripd_live_may(const struct trip_apply_difference *difference, uid_t asker, FILE *answer)
+{
+	const struct trip_rules *next = difference->next;
+	uid_t own = geteuid();
+
+	if (asker == 0 || asker == own)
+		return 0;
+	for (unsigned int i = 0; i < next->n_whens; i++) {
+		if (difference->whens[i].what != TRIP_APPLY_ADD ||
+			next->whens[i].op != TRIP_RULES_OP_EXEC)
+			continue;
+		fprintf(answer,
+			"exec %s: programs run as tripd's user %u, and user %u is neither that nor "
+			"root: they come with tripd's own rules: tripctl reload (line %u)\n",
+			next->whens[i].text, (unsigned int)own, (unsigned int)asker,
+			next->whens[i].line);
+		return -EPERM;
+	}
+	return 0;
 }
 
 /* ---- what can fail, and is undone -------------------------------------------------------------

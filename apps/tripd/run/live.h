@@ -8,6 +8,7 @@
 #define TRIPD_LIVE_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "apply/difference.h"
 
@@ -18,6 +19,11 @@ struct tripd_quota;
  * devices have gone. 0, or a negative errno. */
 int tripd_live_resolve(const struct tripd_quota *quota,
 	const struct trip_apply_difference *difference, struct trip_rules *next, FILE *answer);
+
+/* Programs of `exec` run with tripd's rights: by rules that come along they come in from root and
+ * from tripd's own effective user alone. Says on `answer` which one does not. What stays is as it
+ * was. 0, or -EPERM. */
+int tripd_live_may(const struct trip_apply_difference *difference, uid_t asker, FILE *answer);
 
 /*
  * Puts a difference from the rules at work to work, and takes from `next` what comes in. Says on

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <trip.h>
 
@@ -46,6 +47,7 @@ do_command(const struct trip_command *command, FILE *answer, void *arg)
 	int result;
 
 	run->asker = command;
+	run->commands.asker = command->uid;
 	result = tripd_command(command->text, command->length, answer, &run->commands);
 	run->asker = NULL;
 	return result;
@@ -67,6 +69,8 @@ change_rules(struct tripd_run *run, struct tripd_view *view)
 	say_refused(run, view, false);
 	if (run->reload) {
 		tripd_screen_begin(&view->screen);
+		/* A signal comes from root or this user. */
+		run->commands.asker = geteuid();
 		(void)tripd_command("reload", strlen("reload"), stderr, &run->commands);
 		tripd_screen_end(&view->screen);
 	}
