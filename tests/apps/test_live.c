@@ -624,6 +624,54 @@ what_passes_may_be_dropped_at_once(void **state)
 	tripd_bed_close(&live_bed);
 }
 
+/* By its flows, those that have gone among them. */
+static void
+expect_counted(unsigned int count, uint64_t packets)
+{
+	struct trip_flow_count sum;
+
+	assert_int_equal(trip_apply_count_query(&live_bed.quota.counts[count], &sum), 0);
+	assert_int_equal(sum.packets, packets);
+}
+
+#define FED WEB DNS "quota q 1000 of dns.packets, web.packets\n"
+
+/* What an operation has ended feeds the quota no more that it was of, and holds its name no longer
+ * than the quota is there; it stays ended, and takes nothing from others. */
+static void
+what_has_ended_lets_go_of_a_quota(void **state)
+{
+	static const char *const removals[] = {
+		"remove q", "reload f\n" WEB DNS, "apply f\nquota q 1000 of web.packets\n"};
+
+	for (unsigned int i = 0; i < RTE_DIM(removals); i++) {
+		tripd_bed_open(&live_bed, FED, (struct tripd_live){16, 16, 64, 1});
+		send_some(9, 3, true);
+		send_some(1, 2, true);
+		live_command("do delete dns", 0);
+		send_some(9, 1, true);
+		expect_spent(0, 5);
+		live_command(removals[i], 0);
+		if (i == 2)
+			live_command("remove q", 0);
+		live_command("reload f\ncounter q\n" WEB DNS, 0);
+		send_some(9, 1, true);
+		send_some(1, 1, true);
+		assert_int_equal(fate_of(1), TRIP_FLOW_FATE_DELETED);
+		live_check_cntr(live_bed.quota.counts[1].packets, 3);
+		expect_counted(1, 3);
+		live_check_cntr(live_bed.quota.counts[0].packets, 3);
+		live_command("do set q 7", 0);
+		live_command("remove q", 0);
+		live_command("reload f\n" FED, 0);
+		send_some(9, 1, true);
+		send_some(1, 1, true);
+		live_check_cntr(live_bed.quota.counts[1].packets, 3);
+		expect_spent(live_bed.quota.rules->n_counters - 1, 1);
+		tripd_bed_close(&live_bed);
+	}
+}
+
 #define ASKING "count asked port 0 pattern ipv4 src in us / udp dst in ports / end\n"
 
 static void
@@ -723,6 +771,7 @@ main(void)
 		cmocka_unit_test(what_is_told_is_done),
 		cmocka_unit_test(what_has_pairs_goes_whole),
 		cmocka_unit_test(what_is_policed_stays_so),
+		cmocka_unit_test(what_has_ended_lets_go_of_a_quota),
 		cmocka_unit_test(sets_change_and_counts_stay),
 		cmocka_unit_test(what_is_allowed_is_never_dropped),
 		cmocka_unit_test(what_is_allowed_later_goes_first),

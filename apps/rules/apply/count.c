@@ -39,7 +39,7 @@ create_flows(struct trip_apply_count *count, const struct trip_rules_count *rule
 		attr.reason = place->reason;
 	}
 	attr.cntrs = cntrs;
-	attr.n_cntrs = 2;
+	attr.n_cntrs = count->packets != NULL ? 2 : 0;
 	for (uint32_t i = 0; i < place->n_more; i++)
 		cntrs[attr.n_cntrs++] = place->more[i];
 	for (unsigned int i = 0; i < rule->n_patterns && error == 0; i++) {

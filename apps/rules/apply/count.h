@@ -51,7 +51,7 @@ int trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *do
 void trip_apply_count_renew(struct trip_apply_count *next, const struct trip_apply_count *count);
 
 /*
- * Creates the rule's flows on one of its ports.
+ * Creates the rule's flows on one of its ports; on no counters where `count` has none.
  *
  * @param why
  *   Where this fails: what the flow's engine has against it, good until the thread's next call;

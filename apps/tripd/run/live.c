@@ -18,7 +18,7 @@ tripd_change_is_new(const struct tripd_change *change, unsigned int i)
 	enum trip_apply_what what = change->difference->counts[i].what;
 
 	return what == TRIP_APPLY_ADD || what == TRIP_APPLY_CHANGE ||
-	       (what == TRIP_APPLY_RENEW && !change->dead[i]);
+	       (what == TRIP_APPLY_RENEW && (!change->dead[i] || change->lets_go[i]));
 }
 
 bool
@@ -147,6 +147,32 @@ cntr_of(const struct tripd_change *change, unsigned int i)
 	return step->what == TRIP_APPLY_ADD ? change->cntrs[i] : change->quota->counters[step->at];
 }
 
+/* Until they end they take no packet from others: they count in addition, on no counter. Where
+ * software has no such flows, those that are there stay. */
+static void
+open_dead(struct tripd_change *change, unsigned int i)
+{
+	const struct tripd_quota *quota = change->quota;
+	struct trip_rules_count rule = change->next->counts[i];
+	const char *why;
+	int ret = 0;
+
+	rule.actions = TRIP_RULES_ACTION_PASSTHRU;
+	rule.allow = false;
+	for (unsigned int k = 0; k < rule.n_ports && ret == 0; k++) {
+		struct trip_apply_place place = {
+			.port = quota->ports[tripd_plan_find(quota->plan, rule.ports[k].id)],
+			.engine = TRIP_FLOW_ENGINE_SW,
+			.reason = "an operation has ended it",
+		};
+
+		ret = trip_apply_count_add(&change->flows[i], &rule, &place, &why);
+	}
+	if (ret != 0)
+		(void)trip_apply_count_end(&change->flows[i]);
+	change->lets_go[i] = ret == 0;
+}
+
 /* On all of its ports, or with `only_ask` on none. */
 static int
 open_flows(struct tripd_change *change, unsigned int i, bool only_ask, const char **why)
@@ -178,13 +204,15 @@ open_count(struct tripd_change *change, unsigned int i, bool only_ask)
 
 	if (!only_ask) {
 		rule->born = ++quota->last_born;
-		if (tripd_change_replaces(change, i))
+		if (change->dead[i])
+			open_dead(change, i);
+		else if (tripd_change_replaces(change, i))
 			trip_apply_count_renew(&change->flows[i],
 				&quota->counts[change->difference->counts[i].at]);
 		else
 			ret = trip_apply_count_open(&change->flows[i], quota->domain, rule);
 	}
-	if (ret == 0)
+	if (ret == 0 && !change->dead[i])
 		ret = open_flows(change, i, only_ask, &why);
 	if (ret != 0)
 		fprintf(change->answer, "count %s: %s (line %u)\n", rule->name,
@@ -404,6 +432,7 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 			undo(&change);
 	}
 	free(change.dead);
+	free(change.lets_go);
 	free(change.flows);
 	free(change.cntrs);
 	free(change.sets);

@@ -90,6 +90,21 @@ carry_drop(struct tripd_change *change, unsigned int i, enum trip_flow_fate fate
 		carry(change, i, &when);
 }
 
+/* What flows have counted that only stand for those that an operation has ended. */
+static void
+leave_out(struct tripd_change *change, unsigned int i)
+{
+	struct trip_apply_count *count = &change->quota->counts[change->difference->counts[i].at];
+	struct trip_flow_count sum;
+
+	/* All of it, then. */
+	trip_apply_count_retire(&change->flows[i]);
+	if (trip_apply_count_query(&change->flows[i], &sum) != 0)
+		return;
+	count->earlier_packets -= sum.packets;
+	count->earlier_bytes -= sum.bytes;
+}
+
 /* What operations have made of the old flows becomes of the new ones, too. */
 static void
 carry_fate(struct tripd_change *change, unsigned int i)
@@ -106,6 +121,8 @@ carry_fate(struct tripd_change *change, unsigned int i)
 		quota->holds[step->at] = (struct tripd_hold){.passed_at = quota->n_events};
 		if (step->what == TRIP_APPLY_RENEW)
 			carry(change, i, &when);
+		if (change->lets_go[i])
+			leave_out(change, i);
 		return;
 	}
 	carry_drop(change, i, count.fate);

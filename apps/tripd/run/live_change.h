@@ -49,6 +49,9 @@ struct tripd_change {
 	unsigned int *counts_at, *counters_at, *whens_at, *eaches_at;
 	/* By index in the new rules: an operation has ended it; renewed, it would come back. */
 	bool *dead;
+	/* By index in the new rules: it is dead, and its flows feed a quota that is not of it any
+	 * more. Others take their place, which feed nothing and end as well. */
+	bool *lets_go;
 	/* By index in the rules at work: of a count; and whether work is to be queued again. */
 	struct tripd_count_change *changes;
 	bool *waits;

@@ -203,6 +203,29 @@ extend(void *array, unsigned int n, unsigned int more, size_t size)
 	return 0;
 }
 
+/* A quota that is of it at work, and not in the new rules. */
+static bool
+feeds_what_goes(const struct tripd_change *change, unsigned int i)
+{
+	const struct trip_apply_difference *difference = change->difference;
+	const struct trip_rules_count *next = &change->next->counts[i];
+	const struct trip_rules_count *work =
+		&change->quota->rules->counts[difference->counts[i].at];
+
+	for (unsigned int k = 0; k < work->n_quotas; k++) {
+		bool stays = false;
+
+		for (unsigned int q = 0; q < next->n_quotas; q++) {
+			const struct trip_apply_step *step = &difference->counters[next->quotas[q]];
+
+			stays |= step->what != TRIP_APPLY_ADD && step->at == work->quotas[k];
+		}
+		if (!stays)
+			return true;
+	}
+	return false;
+}
+
 static void
 find_dead(struct tripd_change *change)
 {
@@ -215,6 +238,7 @@ find_dead(struct tripd_change *change)
 			step->what == TRIP_APPLY_RENEW &&
 			trip_apply_count_query(&change->quota->counts[step->at], &sum) == 0 &&
 			sum.fate == TRIP_FLOW_FATE_DELETED;
+		change->lets_go[i] = change->dead[i] && feeds_what_goes(change, i);
 	}
 }
 
@@ -229,6 +253,7 @@ make_room(struct tripd_change *change)
 	unsigned int eaches = change->next->n_eaches;
 
 	change->dead = calloc(counts + 1, sizeof(*change->dead));
+	change->lets_go = calloc(counts + 1, sizeof(*change->lets_go));
 	change->flows = calloc(counts + 1, sizeof(*change->flows));
 	change->cntrs = calloc(counters + 1, sizeof(struct trip_cntr *));
 	change->sets = calloc(sets + 1, sizeof(struct trip_set *));
@@ -242,10 +267,10 @@ make_room(struct tripd_change *change)
 	change->fills = calloc(sets + 1, sizeof(*change->fills));
 	change->endings = calloc((size_t)work->n_counts + counts + 1, sizeof(*change->endings));
 	if (change->endings == NULL || change->fills == NULL || change->dead == NULL ||
-		change->flows == NULL || change->cntrs == NULL || change->counts_at == NULL ||
-		change->counters_at == NULL || change->sets == NULL || change->changes == NULL ||
-		change->waits == NULL || change->eaches == NULL || change->whens_at == NULL ||
-		change->eaches_at == NULL ||
+		change->lets_go == NULL || change->flows == NULL || change->cntrs == NULL ||
+		change->counts_at == NULL || change->counters_at == NULL || change->sets == NULL ||
+		change->changes == NULL || change->waits == NULL || change->eaches == NULL ||
+		change->whens_at == NULL || change->eaches_at == NULL ||
 		extend(&work->eaches, work->n_eaches, eaches, sizeof(*work->eaches)) != 0 ||
 		extend(&quota->eaches, work->n_eaches, eaches, sizeof(*quota->eaches)) != 0 ||
 		extend(&work->sets, work->n_sets, sets, sizeof(*work->sets)) != 0 ||
