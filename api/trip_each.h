@@ -116,7 +116,8 @@ enum trip_each_rank {
  * the table that told it. Or, where `rate` is not 0: where it has had more than `rate` * t and
  * `burst` together in some interval of t seconds that ends with its packet. That is a leaky bucket
  * of each key, in which its packets, or bytes, are exact. It trips again when what the bucket holds
- * was at or below `until` meanwhile, and in any case when it has gone and come again.
+ * was at or below `until` meanwhile, and in any case when it has gone and come again; until then
+ * the bucket holds no more than `burst`, however much comes.
  */
 struct trip_each_when {
 	/** What is counted. */

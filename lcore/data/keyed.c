@@ -313,6 +313,8 @@ trip_keyed_tell(struct trip_keyed *table, uint32_t entry, uint8_t told, uint8_t 
 	uint8_t state = keyed_told(told) | (uint8_t)(keyed_told(telling) << KEYED_TELLING_SHIFT);
 
 	keyed_store(error, (keyed_load(error) & ~UINT64_C(0xff)) | state);
+	if ((told & table->told_rate) != 0)
+		keyed_spill(table, entry);
 }
 
 static int64_t

@@ -47,7 +47,8 @@
  *
  * Rates: a leaky bucket of one word, the moment in which it will be empty, in units of what leaks
  * in a tick; so it leaks by itself, and all is in integers. A key is over `burst` plus `rate` * t
- * in some interval t that ends now exactly where its bucket holds more than `burst`. A tick is a
+ * in some interval t that ends now exactly where its bucket holds more than `burst`. While a key is
+ * told to be, it holds no more than that: so the interval begins behind what was told. A tick is a
  * microsecond, or 10, 100, ... where more than 2^61 units leak while a key becomes idle.
  *
  * Several queues have a table each. For a limit N over Q of them each has the limit

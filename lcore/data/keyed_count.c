@@ -127,6 +127,16 @@ is_news(const struct trip_keyed *table, uint32_t entry, uint64_t packets, uint64
 	return (over & ~told) != 0;
 }
 
+/* A packet that is above the rate of a key that has been told of that. */
+static void
+spill(const struct trip_keyed *table, uint32_t entry)
+{
+	uint64_t told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
+
+	if ((told & table->told_rate) != 0)
+		keyed_spill(table, entry);
+}
+
 /* A packet of a key that is held, or was until now: then whoever judges ends that. */
 static void
 add_held(struct counting *counting, uint32_t entry, uint32_t packet, bool rate)
@@ -142,6 +152,8 @@ add_held(struct counting *counting, uint32_t entry, uint32_t packet, bool rate)
 	}
 	if (rate && table->hold_of_rate != 0 && longer > until)
 		keyed_store(hold, longer);
+	if (rate)
+		spill(table, entry);
 	counting->dropped |= 1u << packet;
 	told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
 	counting->settled |= (uint32_t)(told == table->told_all) << packet;
@@ -157,8 +169,11 @@ add_above(struct counting *counting, uint32_t entry, uint32_t packet, bool rate)
 	uint64_t packets = keyed_packets(keyed_load(&at[KEYED_PACKETS]));
 
 	counting->over |= (uint32_t)is_news(table, entry, packets, bytes, rate) << packet;
-	if (word < KEYED_HELD)
+	if (word < KEYED_HELD) {
+		if (rate)
+			spill(table, entry);
 		return;
+	}
 	if (keyed_is_held(table, entry)) {
 		add_held(counting, entry, packet, rate);
 		return;

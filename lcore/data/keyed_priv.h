@@ -221,6 +221,18 @@ keyed_hold(const struct trip_keyed *table, uint32_t entry)
 	return keyed_entry(table, 0) + table->hold_at + (size_t)entry * table->hold_stride;
 }
 
+/* Of a key that has been told to be above its rate, what is above the burst is not kept: so what it
+ * has told is over when that is, however much came. */
+static inline void
+keyed_spill(const struct trip_keyed *table, uint32_t entry)
+{
+	_Atomic uint64_t *bucket = &keyed_rest(table, entry)[KEYED_BUCKET];
+	uint64_t full = table->now * table->rate + table->burst;
+
+	if ((int64_t)(keyed_load(bucket) - full) > 0)
+		keyed_store(bucket, full);
+}
+
 static inline uint16_t
 keyed_seen(uint64_t word)
 {

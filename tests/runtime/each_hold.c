@@ -219,19 +219,16 @@ each_06_a_rate_prolongs_its_drop(void **state)
 		last = now_us;
 	}
 	assert_int_equal(query().trips, 1);
-	/* That is below it, but what has come before has to leak, and is above it until then. */
+	/* That is below it, whatever has come before. */
 	for (; query().held > 0; advance(2000)) {
 		uint16_t passed = pass(0, 7, 1);
 
 		assert_int_equal(passed, query().held == 0);
-		if (passed == 0)
-			last = now_us;
 	}
-	assert_true(last > 6 * TIME_US);
+	trip_assert_range(now_us, last + TIME_US, last + TIME_US + 4000);
 	check_told(1, 7, 0, true);
-	assert_int_equal(pass(0, 7, BURST), BURST);
 	/* Then it trips anew, also where its bucket was never empty. */
-	assert_int_equal(pass(0, 7, 50), 1);
+	trip_assert_range(pass(0, 7, 50), BURST - 1, BURST + 1);
 	check_told(2, 7, 0, false);
 	close_all();
 }
@@ -380,7 +377,7 @@ each_06_behind_a_drop_a_rate_trips_again(void **state)
 	advance(brief.time_us);
 	assert_int_equal(pass(0, 7, 4), 4);
 	check_told(1, 7, 0, true);
-	assert_int_equal(pass(0, 7, 3), 1);
+	assert_int_equal(pass(0, 7, 3), 2);
 	check_told(2, 7, 0, false);
 	close_all();
 }
