@@ -590,6 +590,10 @@ send_vlan(uint16_t vid)
 	frame[12] = 0x81;
 	frame[14] = (uint8_t)(vid >> 8);
 	frame[15] = (uint8_t)vid;
+	/* IPv4. */
+	frame[16] = 0x08;
+	frame[18] = 0x45;
+	frame[21] = TRIPD_BED_BYTES - 18;
 	if (trip_port_burst(bed.quota.ports[0], 0, &pkt, 1) == 1)
 		rte_pktmbuf_free(pkt);
 }
@@ -619,6 +623,28 @@ trips_of_keys_without_end_hold_nothing_up(void **state)
 	free(answer_of("reset v"));
 	assert_int_equal(left, 4000 - 4);
 	bed.quota.told = NULL;
+	tripd_bed_close(&bed);
+}
+
+/* What is behind a trip is looked for as long as there is time, and then all of it is known or
+ * nothing. */
+static void
+what_is_behind_a_trip_is_in_time(void **state)
+{
+	struct trip_each_trip trip;
+	struct tripd_tops *tops;
+
+	open_bed("each v port 0 vlan.vid max 64 idle 1h\nwhen v.packets >= 1 log\n"
+		 "each p port 0 vlan.vid,ipv4.src max 64 idle 1h\n");
+	send_vlan(7);
+	assert_int_equal(trip_each_trips(bed.quota.eaches[0].each, 0, &trip, sizeof(trip), 1), 1);
+	tops = tripd_quota_tops(&bed.quota, 0, &trip, 1, UINT64_MAX);
+	assert_int_equal(tops->n, 1);
+	assert_int_equal(tops->of[0].n, 1);
+	free(tops);
+	tops = tripd_quota_tops(&bed.quota, 0, &trip, 1, 1);
+	assert_int_equal(tops->n, 0);
+	free(tops);
 	tripd_bed_close(&bed);
 }
 
@@ -671,6 +697,7 @@ main(void)
 		cmocka_unit_test(what_was_lost_has_happened),
 		cmocka_unit_test(trips_without_end_hold_nothing_up),
 		cmocka_unit_test(trips_of_keys_without_end_hold_nothing_up),
+		cmocka_unit_test(what_is_behind_a_trip_is_in_time),
 		cmocka_unit_test(nothing_is_lost_by_rules),
 	};
 	int ret = tripd_bed_init();

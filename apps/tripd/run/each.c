@@ -13,6 +13,9 @@
 #define TRIPS_BURST TRIPD_TOPS_TRIPS
 /* What is behind trips is looked for in one of so many parts of the time, whatever trips. */
 #define TOPS_SHARE 10u
+/* And no longer than that at a time, as trips wait for it: of several queues with millions of keys
+ * it would be half a minute. */
+#define TOPS_NS UINT64_C(250000000)
 
 int
 tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_each *rule,
@@ -86,9 +89,9 @@ end_of_trips(const struct tripd_each *each)
 	return trip_each_query(each->each, &info) == 0 ? info.trips : 0;
 }
 
-/* With what is behind the first of them. */
+/* With what is behind the first of them, where that is to be looked for until a time. */
 static size_t
-read_trips(struct tripd_quota *quota, unsigned int i, bool tops, uint64_t time_ns)
+read_trips(struct tripd_quota *quota, unsigned int i, uint64_t tops_until, uint64_t time_ns)
 {
 	const struct tripd_each *each = &quota->eaches[i];
 	const uint64_t end = end_of_trips(each);
@@ -99,8 +102,9 @@ read_trips(struct tripd_quota *quota, unsigned int i, bool tops, uint64_t time_n
 	while (each->next < end && (n = trip_each_trips(each->each, each->next, trips,
 					    sizeof(trips[0]), TRIPS_BURST)) > 0) {
 		take_all(quota, i, trips, n,
-			tops && n_new == 0 ? tripd_quota_tops(quota, i, trips, (unsigned int)n)
-					   : NULL,
+			tops_until != 0 && n_new == 0
+				? tripd_quota_tops(quota, i, trips, (unsigned int)n, tops_until)
+				: NULL,
 			time_ns);
 		n_new += (size_t)n;
 	}
@@ -117,7 +121,7 @@ tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns)
 
 	for (unsigned int i = 0; i < quota->rules->n_eaches; i++)
 		if (quota->eaches[i].each != NULL && quota->rules->eaches[i].n_whens > 0)
-			n_new += read_trips(quota, i, tops, time_ns);
+			n_new += read_trips(quota, i, tops ? began + TOPS_NS : 0, time_ns);
 	ended = now_ns(CLOCK_MONOTONIC);
 	if (tops && n_new > 0)
 		quota->tops_ns = ended + TOPS_SHARE * (ended - began);

@@ -302,10 +302,11 @@ void tripd_quota_keys_read_all(struct tripd_quota *quota, unsigned int each);
 size_t tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns);
 
 /* Of up to TRIPD_TOPS_TRIPS trips of an `each`, the keys that belong to these, by all that are
- * finer; freed by the caller. NULL: there is none, or no memory. */
+ * finer, as far as these have been gone over by a time of CLOCK_MONOTONIC; freed by the caller.
+ * NULL: there is none, or no memory. */
 #define TRIPD_TOPS_TRIPS 64u
 struct tripd_tops *tripd_quota_tops(const struct tripd_quota *quota, unsigned int each,
-	const struct trip_each_trip *trips, unsigned int n);
+	const struct trip_each_trip *trips, unsigned int n, uint64_t until_ns);
 
 /* Notes a trip, whose key it takes over, and tells whoever is to be told. */
 void tripd_quota_tell(struct tripd_quota *quota, const struct tripd_trip *trip);

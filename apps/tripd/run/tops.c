@@ -7,9 +7,14 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "now.h"
 #include "quota.h"
 #include "rules.h"
+
+/* The clock is looked at behind so many keys. */
+#define LOOK_KEYS 256u
 
 /* Trips in the order of their keys, and who looks for what belongs to them. */
 struct search {
@@ -19,6 +24,8 @@ struct search {
 	bool by_bytes[TRIPD_TOPS_TRIPS];
 	unsigned int n;
 	uint32_t key_size;
+	/* Keys that were gone over; and when it is given up. */
+	uint64_t n_keys, until_ns;
 };
 
 static bool
@@ -98,10 +105,12 @@ offer(struct tripd_top *top, const struct trip_each_entry *entry, bool by_bytes)
 static int
 visit(const struct trip_each_entry *entry, void *arg)
 {
-	const struct search *search = arg;
+	struct search *search = arg;
 	uint8_t key[TRIP_EACH_KEY_MAX];
 	unsigned int at;
 
+	if (search->n_keys++ % LOOK_KEYS == 0 && now_ns(CLOCK_MONOTONIC) > search->until_ns)
+		return 1;
 	if (trip_each_project(search->fine, entry->key, search->onto, key) != 0)
 		return 1;
 	for (at = find(search, key);
@@ -128,30 +137,41 @@ begin(struct search *search, const struct tripd_quota *quota, unsigned int each,
 }
 
 /* An end tells of none: that is over. */
+static bool
+has_tops(const struct trip_each_trip *trip)
+{
+	return (trip->flags & TRIP_EACH_TRIP_END) == 0;
+}
+
+/* All that is behind them, or nothing. */
 static void
 look_into(const struct tripd_quota *quota, unsigned int fine, unsigned int onto,
-	const struct trip_each_trip *trips, unsigned int n, struct tripd_tops *tops)
+	const struct trip_each_trip *trips, unsigned int n, struct tripd_tops *tops,
+	uint64_t until_ns)
 {
 	struct search search = {.fine = quota->eaches[fine].each,
 		.onto = quota->eaches[onto].each,
-		.key_size = trips[0].key_size};
+		.key_size = trips[0].key_size,
+		.until_ns = until_ns};
 
 	for (unsigned int i = 0; i < n; i++) {
 		struct tripd_top *top = &tops[i].of[tops[i].n];
 
-		if ((trips[i].flags & TRIP_EACH_TRIP_END) != 0)
+		if (!has_tops(&trips[i]))
 			continue;
-		top->each = fine;
+		*top = (struct tripd_top){.each = fine};
 		tops[i].n++;
 		begin(&search, quota, onto, &trips[i], top);
 	}
-	if (search.n > 0)
-		(void)trip_each_walk(search.fine, visit, &search);
+	if (search.n == 0 || trip_each_walk(search.fine, visit, &search) == 0)
+		return;
+	for (unsigned int i = 0; i < n; i++)
+		tops[i].n -= has_tops(&trips[i]);
 }
 
 struct tripd_tops *
 tripd_quota_tops(const struct tripd_quota *quota, unsigned int each,
-	const struct trip_each_trip *trips, unsigned int n)
+	const struct trip_each_trip *trips, unsigned int n, uint64_t until_ns)
 {
 	struct tripd_tops *tops = NULL;
 	unsigned int looked = 0;
@@ -163,7 +183,7 @@ tripd_quota_tops(const struct tripd_quota *quota, unsigned int each,
 			tops = calloc(n, sizeof(*tops));
 		if (tops == NULL)
 			return NULL;
-		look_into(quota, i, each, trips, n, tops);
+		look_into(quota, i, each, trips, n, tops, until_ns);
 		looked++;
 	}
 	return tops;
