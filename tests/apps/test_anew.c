@@ -2,11 +2,13 @@
 /* Counts and counters that are reset, by rules and by hand: they begin at 0, what stands on them is
  * armed again, and what that has dropped passes. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rules.h"
+#include "run/signals.h"
 #include "trip_test.h"
 #include "tripd_bed.h"
 
@@ -648,6 +650,34 @@ what_is_behind_a_trip_is_in_time(void **state)
 	tripd_bed_close(&bed);
 }
 
+static void
+expect_an_end(void *arg, const struct tripd_trip *trip)
+{
+	uint64_t *left = arg;
+
+	if (--*left == 0)
+		fail_msg("it is waited for what has no end");
+}
+
+/* Rules that have each other fire for ever: who asks for the end again is heard. */
+static void
+what_has_no_end_does_not_keep_it(void **state)
+{
+	uint64_t left = UINT64_C(1) << 28;
+
+	tripd_signals_block();
+	open_bed("count all port 0 pattern eth / end\ncounter n\n"
+		 "when n >= 1 every 1 add n 1\nwhen n >= 2 log\n");
+	bed.quota.told = expect_an_end;
+	bed.quota.told_arg = &left;
+	trip_cntr_add(bed.quota.counters[0], 1);
+	raise(SIGTERM);
+	assert_int_equal(tripd_quota_settle(&bed.quota), 0);
+	assert_int_equal(tripd_signals_wait(0), SIGTERM);
+	assert_int_equal(bed.quota.fired[1], 1);
+	tripd_bed_close(&bed);
+}
+
 /* By a rule: each time anew one that fires once does, then the one that resets, as often as it is
  * due until the count begins anew. */
 static void
@@ -698,6 +728,7 @@ main(void)
 		cmocka_unit_test(trips_without_end_hold_nothing_up),
 		cmocka_unit_test(trips_of_keys_without_end_hold_nothing_up),
 		cmocka_unit_test(what_is_behind_a_trip_is_in_time),
+		cmocka_unit_test(what_has_no_end_does_not_keep_it),
 		cmocka_unit_test(nothing_is_lost_by_rules),
 	};
 	int ret = tripd_bed_init();

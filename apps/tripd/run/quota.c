@@ -22,6 +22,8 @@
 #include "signals.h"
 
 #define SETTLE_NS UINT64_C(2000000000)
+/* Rules may feed each other for ever. */
+#define SETTLE_ALL_NS UINT64_C(20000000000)
 #define QUIET_NS UINT64_C(200000000)
 #define FRESHEN_NS UINT64_C(3000000000)
 
@@ -285,10 +287,20 @@ is_over(const struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
 	return quota->n_overrun != 0 && now_ns(CLOCK_MONOTONIC) - *quiet_ns > QUIET_NS;
 }
 
+/* Whether nobody is to wait any longer. */
+static bool
+is_late(uint64_t began_ns, uint64_t fired_ns)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	return now - fired_ns > SETTLE_NS || now - began_ns > SETTLE_ALL_NS ||
+	       (now - began_ns > SETTLE_NS && tripd_signals_came());
+}
+
 int
 tripd_quota_settle(struct tripd_quota *quota)
 {
-	uint64_t quiet_ns = now_ns(CLOCK_MONOTONIC), deadline = quiet_ns + SETTLE_NS;
+	uint64_t began_ns = now_ns(CLOCK_MONOTONIC), quiet_ns = began_ns, fired_ns = began_ns;
 	unsigned int i;
 	size_t n_new;
 
@@ -301,8 +313,8 @@ tripd_quota_settle(struct tripd_quota *quota)
 		if (is_over(quota, n_new, &quiet_ns) || i == quota->rules->n_whens)
 			return -1;
 		if (n_new != 0)
-			deadline = now_ns(CLOCK_MONOTONIC) + SETTLE_NS;
-		if (now_ns(CLOCK_MONOTONIC) > deadline)
+			fired_ns = now_ns(CLOCK_MONOTONIC);
+		if (is_late(began_ns, fired_ns))
 			return (int)i;
 		tripd_quota_pause(quota);
 	}

@@ -249,8 +249,10 @@ void tripd_quota_freshen_cntr(
 
 /*
  * Waits until everything has fired that is due by what the counters show, which others may have
- * set, or for two seconds in which nothing fires; what is to happen later does not. Only once no
- * packet arrives any more, and the counters are fresh. Returns the `when` that is still due, or -1.
+ * set, or for two seconds in which nothing fires; what is to happen later does not. Where rules
+ * have each other fire for ever, it waits for 20 seconds, or for two and until a signal asks for
+ * the end again. Only once no packet arrives any more, and the counters are fresh. Returns the
+ * `when` that is still due, or -1.
  */
 int tripd_quota_settle(struct tripd_quota *quota);
 

@@ -301,7 +301,7 @@ settle(struct tripd_run *run)
 
 	do {
 		when = tripd_quota_settle(&run->quota);
-		more = run->quota.anew_asked;
+		more = run->quota.anew_asked && when < 0;
 		update_periods(run);
 	} while (more && ++rounds < RESETS_MAX);
 	return when;
