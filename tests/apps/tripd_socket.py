@@ -178,6 +178,29 @@ def there_is_room_for_live_rules(bench):
             remove_pages(bench.prefix)
 
 
+def there_is_room_for_all_that_may_attach(bench):
+    """Beside those that only wait: each of eight has what it waits by, and a ninth is told that eight have."""
+    try:
+        process, path = start_shared(bench)
+        waiting = [start_tripctl(bench, '--socket', path, 'wait', 'dns.packets', '1T') for _ in range(8)]
+        attached = [start_tripctl(bench, '--socket', path, 'when', f'dns.packets >= {i}T', 'log') for i in range(1, 9)]
+
+        def all_wait():
+            for one in waiting + attached:
+                assert one.poll() is None, one.communicate()
+            told = json.loads(look(bench, '--socket', path, '--json', 'list', 'processes')[1])['processes']
+            return {one['pid'] for one in told if one['waiters'] > 0} >= {one.pid for one in attached}
+
+        wait_until('eight attached processes that wait', all_wait)
+        code, _, err = look(bench, '--socket', path, 'when', 'dns.packets >= 1T', 'log')
+        equal((code, 'all 8 ' in err), (1, True), f'a ninth, with {err!r}')
+        process.send_signal(signal.SIGTERM)
+        equal(bench.finish(process)[0], 0, 'exit code')
+        equal([bench.finish(one)[0] for one in waiting + attached], [5] * 16, 'exit codes of those that waited')
+    finally:
+        remove_pages(bench.prefix)
+
+
 def the_socket_has_its_group_and_mode(bench):
     path = bench.file('tripd.sock')
     if os.getuid() != 0:
@@ -244,5 +267,6 @@ def what_is_wrong_is_said(bench):
 
 
 main(tripctl_sees_what_the_rules_say, what_is_to_be_logged_is_listed, no_page_is_left, attached_processes_are_no_error,
-     a_full_disk_is_an_error_beside_attached_processes, there_is_room_for_live_rules, the_socket_has_its_group_and_mode,
+     a_full_disk_is_an_error_beside_attached_processes, there_is_room_for_live_rules,
+     there_is_room_for_all_that_may_attach, the_socket_has_its_group_and_mode,
      who_may_command_may_not_attach, a_group_that_is_not_let_in_is_warned_about, it_may_have_none, what_is_wrong_is_said)

@@ -213,6 +213,9 @@ tripd_plan_queues_of(const struct tripd_plan *plan, const struct trip_rules_coun
 	return queues + tripd_plan_ports_of(plan, count) - known;
 }
 
+/* Of a home: as many as a process is given at once. */
+#define PROCESS_WAITERS 16
+
 /* Flows and counters of a domain. */
 #define DOMAIN_MAX (UINT32_C(4) << 20)
 
@@ -229,6 +232,9 @@ make_room(const struct tripd_live *live, struct trip_domain_attr *attr)
 	attr->max_process_cntrs = RTE_MAX(attr->max_cntrs - own_cntrs, 1u);
 	attr->max_process_works = live->works;
 	attr->max_processes = live->processes;
+	attr->max_process_waiters = PROCESS_WAITERS;
+	/* Our own, those of all that may be attached, and a quarter for who only watches. */
+	attr->max_waiters = (1 + live->processes) * PROCESS_WAITERS * 4 / 3;
 }
 
 void
@@ -250,7 +256,6 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.max_cntrs = 2 * rules->n_counts + rules->n_counters + plan->n_ports +
 			     plan->n_unknown + 16,
 		.max_works = 64,
-		.max_waiters = 64,
 		.max_flows = 1,
 		/* To receive, and one to send for each port. */
 		.max_queues = n_queues + 2 * plan->n_unknown,
