@@ -504,8 +504,8 @@ static const struct mistake mistakes[] = {
 		"5:28: 'delete' needs a 'count' rule: 'c' is a 'counter'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 1 add g 5\nwhen g.packets >= "
 		"1 set g 5",
-		"2:25: 'add' needs a 'counter': 'g' is a 'count' rule\n"
-		"3:25: 'set' needs a 'counter': 'g' is a 'count' rule\n"),
+		"2:25: 'add' needs a 'counter' or 'quota': 'g' is a 'count' rule\n"
+		"3:25: 'set' needs a 'counter' or 'quota': 'g' is a 'count' rule\n"),
 	MISTAKE("count g port 0 pattern eth / end\nquota q 0 per week of g.packets\n"
 		"quota r 5 per hour at 04:00 of g\nquota s 5 per day at 15 24:00 of nope.bytes\n"
 		"quota t 1 per month at 29 04:00 of g.bytes, g.bytes, g.packets, t\nquota u 2 of "
@@ -584,7 +584,7 @@ static const struct mistake mistakes[] = {
 	MISTAKE("set s { 80 }\nwhen s >= 1 log\nwhen after 1s set s 1\nwhen after 1s drop s\n"
 		"quota q 5 of s\nwhen s.bytes >= 1 log",
 		"2:6: 's' is a 'set', which counts nothing\n"
-		"3:19: 'set' needs a 'counter': 's' is a 'set'\n"
+		"3:19: 'set' needs a 'counter' or 'quota': 's' is a 'set'\n"
 		"4:20: 'drop' needs a 'count' rule: 's' is a 'set'\n"
 		"5:14: a quota is of what 'count' rules count: 's' is none\n"
 		"6:6: 's' is a 'set', which counts nothing\n"),
@@ -865,7 +865,7 @@ static const struct mistake not_yet[] = {
 		"2:46: until < '126kB/s' would end at once what begins at '1Mbit/s': expected at "
 		"most that\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 5/m",
-		"2:30: a rate to police is in pps, bit/s or B/s, found '5/m'\n"),
+		"2:30: a rate to police is in pps, bit/s, B/s or /s, found '5/m'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 0pps",
 		"2:30: police '0pps' would drop all: 'drop' does that\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 200GB/s",
@@ -873,8 +873,9 @@ static const struct mistake not_yet[] = {
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 2Tpps",
 		"2:30: rate '2Tpps' is above 1099511627775 pps\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 5k",
-		"2:30: expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps bit/s "
-		"B/s /s /m /h /d), found '5k'\n"),
+		"2:30: expected a rate such as 10kpps, 1Gbit/s or 100MB/s (units pps bit/s B/s "
+		"/s), "
+		"found '5k'\n"),
 	MISTAKE("counter c\nwhen c >= 5 police c 5pps",
 		"2:20: 'police' needs a 'count' rule: 'c' is a 'counter'\n"),
 	MISTAKE("count g port 0 engine hw pattern eth / end\nwhen g.packets >= 5 police g 5pps",
@@ -917,7 +918,7 @@ static const struct mistake not_yet[] = {
 		"when c >= 1 add e 1",
 		"2:14: not yet: 'e.bytes' is of an 'each': a quota is of what 'count' rules "
 		"count\n"
-		"4:17: 'add' needs a 'counter': 'e' is an 'each'\n"),
+		"4:17: 'add' needs a 'counter' or 'quota': 'e' is an 'each'\n"),
 	MISTAKE("count a port name \"x\" transfer group 2 pattern raw src range 1-2 / udp dst "
 		"last 5 / end actions mark id 1 / end",
 		"1:23: not yet: this version cannot do 'transfer'\n"

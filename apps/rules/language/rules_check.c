@@ -380,7 +380,7 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 			trip_rules_error_quote(quote, target), op->word);
 	else if (!fits(symbol->kind, !counter || either, counter))
 		trip_rules_error(ctx, target, "'%s' needs a %s: %s is %s", op->word,
-			counter ? "'counter'" : "'count' rule",
+			counter ? "'counter' or 'quota'" : "'count' rule",
 			trip_rules_error_quote(quote, target), kind_name(symbol->kind));
 	when->target = symbol->index;
 	when->on_count = symbol->kind == TRIP_RULES_KIND_COUNT;

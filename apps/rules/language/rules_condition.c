@@ -90,7 +90,7 @@ count_of(struct trip_rules_ctx *ctx, unsigned int which, const struct trip_rules
 	struct trip_rules_rate rate;
 	trip_rules_u128 product, n;
 
-	if (!trip_rules_value_rate(ctx, at, &rate))
+	if (!trip_rules_value_rate(ctx, at, false, &rate))
 		return false;
 	product = (trip_rules_u128)rate.amount * ns;
 	n = product / rate.ns + (product % rate.ns != 0);
@@ -168,7 +168,7 @@ check_until(struct trip_rules_ctx *ctx, const struct trip_rules_names *names)
 
 	for (unsigned int i = 0; i < RTE_DIM(rates); i++)
 		if (names->rates[i].length == 0 ||
-			!trip_rules_value_rate(ctx, &names->rates[i], &rates[i]))
+			!trip_rules_value_rate(ctx, &names->rates[i], false, &rates[i]))
 			return;
 	if ((trip_rules_u128)rates[1].amount * rates[0].ns >
 		(trip_rules_u128)rates[0].amount * rates[1].ns)

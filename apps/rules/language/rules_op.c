@@ -46,7 +46,7 @@ trip_rules_build_police(struct trip_rules_ctx *ctx, const struct trip_rules_span
 	uint64_t each;
 
 	trip_rules_build_op(ctx, TRIP_RULES_OP_POLICE, target);
-	if (!trip_rules_value_rate(ctx, word, &rate))
+	if (!trip_rules_value_rate(ctx, word, true, &rate))
 		return;
 	trip_rules_error_quote(quote, word);
 	when->unit = (rate.of & 1u << TRIP_RULES_REF_PACKETS) != 0 ? TRIP_POLICE_UNIT_PACKETS
@@ -54,7 +54,7 @@ trip_rules_build_police(struct trip_rules_ctx *ctx, const struct trip_rules_span
 	each = when->unit == TRIP_POLICE_UNIT_BITS ? 8 * second / rate.ns : 1;
 	if (when->unit == TRIP_POLICE_UNIT_PACKETS && rate.ns != second)
 		trip_rules_error(
-			ctx, word, "a rate to police is in pps, bit/s or B/s, found %s", quote);
+			ctx, word, "a rate to police is in pps, bit/s, B/s or /s, found %s", quote);
 	else if (rate.amount == 0)
 		trip_rules_error(ctx, word, "police %s would drop all: 'drop' does that", quote);
 	else if (rate.amount > TRIP_POLICE_MAX / each)

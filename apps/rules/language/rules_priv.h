@@ -239,8 +239,9 @@ struct trip_rules_rate {
 	uint64_t amount, ns;
 	unsigned int of;
 };
+/* `police`: what that takes is offered. */
 bool trip_rules_value_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
-	struct trip_rules_rate *rate);
+	bool police, struct trip_rules_rate *rate);
 char *trip_rules_value_string(struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
 enum trip_rules_number {
 	TRIP_RULES_NUMBER_OK,

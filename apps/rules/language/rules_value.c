@@ -278,7 +278,7 @@ rate_unit_of(const struct trip_rules_span *span, size_t *length)
 }
 
 bool
-trip_rules_value_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+trip_rules_value_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *span, bool police,
 	struct trip_rules_rate *rate)
 {
 	enum trip_rules_number kind = TRIP_RULES_NUMBER_BAD;
@@ -295,8 +295,9 @@ trip_rules_value_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 		rate_meant(span, meant);
 	if (kind == TRIP_RULES_NUMBER_BAD)
 		return trip_rules_error(ctx, span,
-			"expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps bit/s "
-			"B/s /s /m /h /d), found %s%s%s",
+			"expected a rate such as 10kpps, 1Gbit/s%s), found %s%s%s",
+			police ? " or 100MB/s (units pps bit/s B/s /s"
+			       : ", 100MB/s or 5/m (units pps bit/s B/s /s /m /h /d",
 			trip_rules_error_quote(quote, span), meant[0] != '\0' ? ": write " : "",
 			meant);
 	if (kind == TRIP_RULES_NUMBER_OVERFLOW)
