@@ -73,6 +73,7 @@ count fine port 0 priority 1 pattern eth / end
 when in.packets >= 10 drop in
 when in.packets >= 10 pass in
 when out.packets >= 10 log
+allow kept port 0 egress pattern eth / ipv6 / end
 '''
 
 
@@ -81,7 +82,8 @@ def vain(advice):
     return ''.join(
         f'tripd: warning: line {line} of the rules: {what}, since port 0 has no partner and forwards nothing; '
         f'it has one {advice}\n' for line, what in (
-            (2, 'count out counts nothing'), (3, 'count off drops nothing'), (5, 'drop in changes nothing')))
+            (2, 'count out counts nothing'), (3, 'count off drops nothing'), (8, 'allow kept counts nothing'),
+            (5, 'drop in changes nothing')))
 
 
 def what_forwarding_takes_is_warned_about(bench):

@@ -92,7 +92,8 @@ tripd_partner_warn(const struct trip_rules *rules, const struct tripd_plan *plan
 
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		if (need_of(&rules->counts[i]) != NULL)
-			warn(&warning, rules->counts[i].line, &rules->counts[i], "count",
+			warn(&warning, rules->counts[i].line, &rules->counts[i],
+				rules->counts[i].allow ? "allow" : "count",
 				need_of(&rules->counts[i]));
 	for (unsigned int i = 0; i < rules->n_eaches; i++)
 		if (need_of(&rules->eaches[i].count) != NULL)
