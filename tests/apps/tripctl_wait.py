@@ -72,7 +72,7 @@ def what_is_missing_is_said(bed):
                             (['one', '>=', '5'], f'">=" is no value such as 500, 0x1f4, 10k or 2GiB, as in: tripctl '
                              f'{command} dns.packets 500'),
                             (['one', '5', '6'], 'unexpected word "6" behind a name and a value'),
-                            (['one', '-5'], '-5...: values are from 0 to 9223372036854775807 (2^63-1)')):
+                            (['one', '-5'], 'values are from 0 to 9223372036854775807 (2^63-1)')):
             code, out, err = bed.run(command, *words)
             equal((code, out, err), (USAGE, '', f'tripctl {command}: {said}\nTry `tripctl {command} --help\' or `tripctl '
                                      f'{command} --usage\' for more information.\n'), f'{command} {words}')

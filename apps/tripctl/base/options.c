@@ -132,7 +132,7 @@ parse(int key, char *arg, struct argp_state *state)
 		put(state, &shared[key - KEY_SHARED], ctl, arg);
 		return 0;
 	case '0' ... '9':
-		argp_error(state, "-%c...: values are from 0 to 9223372036854775807 (2^63-1)", key);
+		argp_error(state, "values are from 0 to 9223372036854775807 (2^63-1)");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (line->words != 0)
