@@ -50,7 +50,8 @@ enum trip_op {
 	/**
 	 * Raises the success value of op.cntr.cntr to op.cntr.value where it is below that. For
 	 * watermarks, and for credits that are granted as a running sum: a grant that comes twice
-	 * or too late changes nothing.
+	 * or too late changes nothing. With an `until_time` its end is told (TRIP_WORK_END), which
+	 * undoes nothing: raising to 0 does nothing but tell when a rate begins and ends.
 	 */
 	TRIP_OP_CNTR_RAISE,
 	/** Resets the success value of op.cntr.cntr to 0, as trip_cntr_reset() does; op.cntr.value
@@ -145,7 +146,7 @@ enum trip_condition_kind {
 	 * (WORK-14). With an `until_time`, the next window begins only after a quiet time: fewer
 	 * than `until_count` within at least `until_time`, behind the firing. A quiet time that is
 	 * 1/64 longer than that, and longer by the lag in hardware, is found when it ends; what a
-	 * drop or a call began with the firing ends then (TRIP_WORK_END).
+	 * drop, a police, a call or a raise began with the firing ends then (TRIP_WORK_END).
 	 *
 	 * A set of the counter restarts its windows and its quiet time (COND-08). What flows have
 	 * counted before the home next looks at the counter belongs to no window then.

@@ -84,6 +84,14 @@ fire_raise(struct trip_home *home, const struct trip_node *item, struct trip_eve
 	return TRIP_OP_ENDED;
 }
 
+/* What it has raised stays so: its end is for whoever is told. */
+static enum trip_op_outcome
+end_raise(struct trip_home *home, const struct trip_node *item, uint64_t begun,
+	struct trip_event *event)
+{
+	return TRIP_OP_ENDED;
+}
+
 struct fill {
 	uint64_t limit;
 };
@@ -143,6 +151,7 @@ const struct trip_op_row trip_op_cntr_raise = {
 	.has_value = true,
 	.counts = true,
 	.fire = fire_raise,
+	.end = end_raise,
 };
 
 const struct trip_op_row trip_op_cntr_reset = {

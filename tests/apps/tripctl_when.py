@@ -169,6 +169,27 @@ def it_fires_when_so_much_came_within_a_time(bed):
     alone(bed)
 
 
+def the_end_of_a_rate_is_told_as_such(bed):
+    """To people and to programs; no more is counted by it, and what comes then begins anew."""
+    bed.open(huge=True).tell('cntr one')
+    words = 'one rate >= 100/s over 100ms until < 10/s for 100ms'
+    process = start(bed, 'when', words, 'log', 'x')
+    for value in 10, 20:
+        bed.tell('add one 10')
+        equal([process.stdout.readline() for _ in range(2)],
+              [f'{words} at {value}: log x\n', f'{words} at {value}: end of log x\n'], 'what is told')
+    process.send_signal(signal.SIGINT)
+    equal(bed.finish(process), (-signal.SIGINT, '', ''), 'the end')
+    alone(bed)
+    process = start(bed, '--json', 'when', words, 'log')
+    bed.tell('add one 10')
+    told = [json.loads(process.stdout.readline()) for _ in range(2)]
+    equal([(one['ends'], one['value'], one['result']) for one in told], [(False, 30, 0), (True, 30, 0)], 'JSON')
+    process.send_signal(signal.SIGINT)
+    equal(bed.finish(process), (-signal.SIGINT, '', ''), 'the end')
+    alone(bed)
+
+
 def all_of_64_bits(bed):
     bed.open(huge=True).tell('cntr one', f'set one {TOP - 1}')
     process = start(bed, 'when', f'one >= {TOP}', 'log')
@@ -233,5 +254,6 @@ def what_is_wrong_is_said(bed):
 
 
 main(it_tells_what_fires, it_logs_no_more_than_it_may, it_changes_counters, it_fires_again_and_again, it_fires_at_a_time, it_fires_each_period,
-     it_fires_when_all_have_been_reached, it_fires_when_a_counter_stands_still, it_fires_when_so_much_came_within_a_time, all_of_64_bits, the_time_is_kept, signals_end_it,
+     it_fires_when_all_have_been_reached, it_fires_when_a_counter_stands_still, it_fires_when_so_much_came_within_a_time,
+     the_end_of_a_rate_is_told_as_such, all_of_64_bits, the_time_is_kept, signals_end_it,
      the_end_of_the_primary_ends_it, what_is_wrong_is_said)

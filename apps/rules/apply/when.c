@@ -111,6 +111,13 @@ works_of(const struct trip_rules_pairs *pairs)
 	return n;
 }
 
+bool
+trip_apply_when_ends(const struct trip_rules_when *rule)
+{
+	return rule->lasts != 0 || (rule->condition.kind == TRIP_CONDITION_RATE &&
+					   rule->condition.when.rate.until_time > 0);
+}
+
 unsigned int
 trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_when *rule)
 {
@@ -126,10 +133,7 @@ trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_wh
 	if (rule->pairs != NULL)
 		of_trigger += works_of(rule->pairs);
 	/* What an until or a time ends has a slot for that. */
-	if ((rule->condition.kind == TRIP_CONDITION_RATE &&
-		    rule->condition.when.rate.until_time > 0) ||
-		rule->lasts != 0)
-		slots++;
+	slots += trip_apply_when_ends(rule);
 	/* Its operands. */
 	slots += rule->op == TRIP_RULES_OP_POLICE;
 	if (trip_apply_when_is_gated(rule))
@@ -225,7 +229,7 @@ trip_apply_when(const struct trip_apply_when *when)
 	if (op->target == TRIP_OP_ON_FUNCTION && when->function != NULL) {
 		work.op.call.function = when->function;
 	} else {
-		work.op_type = op->target == TRIP_OP_ON_CNTR ? op->type : TRIP_OP_CNTR_ADD;
+		work.op_type = op->target == TRIP_OP_ON_CNTR ? op->type : TRIP_OP_CNTR_RAISE;
 		work.op.cntr.cntr = when->cntr;
 		work.op.cntr.value = when->rule->value;
 	}

@@ -25,7 +25,8 @@ struct trip_apply_when {
 	/* What the clock was when the rules were put to work. */
 	uint64_t since;
 	/* What it acts on: a count's flows, a counter, or a function. Functions are the primary's;
-	 * without one, `cntr` has 0 added to it, which is seen by its event alone. */
+	 * without one, `cntr` is raised to 0, which is seen by its events alone, also that of its
+	 * end. */
 	const struct trip_apply_count *count;
 	struct trip_cntr *cntr;
 	struct trip_function *function;
@@ -58,6 +59,9 @@ uint64_t trip_apply_when_opens_at(const struct trip_rules_pairs *pairs);
 
 /* Whether it is to have a gate. */
 bool trip_apply_when_is_gated(const struct trip_rules_when *rule);
+
+/* Whether it tells of an end that comes by itself: by an until, or behind its time. */
+bool trip_apply_when_ends(const struct trip_rules_when *rule);
 
 /* How many of `max_works` that takes. */
 unsigned int trip_apply_when_works(

@@ -4,7 +4,7 @@
  * whose descriptor is all there is to wait for: an operation on a counter by a second item behind
  * it, of the same threshold; one on flows by its completion, for a flow's hardware does later what
  * it is asked for. So the tick says how many events there are to be read, at once or in a moment.
- * Functions run in the primary, so what `log` does is nothing, with an event.
+ * Functions run in the primary, so what `log` does is nothing, with an event, and one of its end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -314,7 +314,7 @@ tripctl_when_open(struct tripctl_when *when)
 		error = queue_when(when, i);
 		when->stays |= rules->whens[i].every != 0;
 		when->left += rules->whens[i].every == 0;
-		when->ends |= rules->whens[i].lasts != 0;
+		when->ends |= trip_apply_when_ends(&rules->whens[i]);
 	}
 	return error;
 }
