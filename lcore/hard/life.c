@@ -113,6 +113,10 @@ take_out(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n, enu
 	}
 	if (good)
 		trip_rule_apply(&hard->rules, changes, n);
+	/* While rules were waited for the driver may have told that it recovers: it is asked for
+	 * nothing more. */
+	if (hard->paused)
+		handles = RTE_MAX(handles, HANDLES_STOPPED);
 	for (uint32_t i = 0; i < n; i++) {
 		leave_counter(hard, flows[i], handles);
 		trip_rule_forget(&hard->rules, &flows[i]->rule);
