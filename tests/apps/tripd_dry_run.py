@@ -35,8 +35,8 @@ def check_reports_every_mistake(bench):
 def check_reports_mistakes_and_files_that_are_missing_together(bench):
     """Whether or not the rules themselves are right."""
     files = 'set s file /no/set\nset t file /no/other\nwhen after 1s exec /no/program\nwhen after 1s exec /no/more\n'
-    missing = '/no/set: cannot read the set: No such file or directory\n' \
-        '/no/other: cannot read the set: No such file or directory\n' \
+    missing = '/no/set: cannot read the set of line 4 of the rules: No such file or directory\n' \
+        '/no/other: cannot read the set of line 5 of the rules: No such file or directory\n' \
         'tripd: line 6 of the rules: exec /no/program: No such file or directory\n' \
         'tripd: line 7 of the rules: exec /no/more: No such file or directory\n'
     for wrong, mistakes in ('', []), ('when x >= 1 log\n', ['8']), ('set u file no/path\nwhen after 1s exec "y"\n', ['8', '9']):

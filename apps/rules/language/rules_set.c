@@ -379,16 +379,19 @@ trip_rules_set_parse(struct trip_rules_set *set, const char *name, const char *t
 int
 trip_rules_set_load(struct trip_rules_set *set, struct trip_rules_errors **errors)
 {
+	char *text, what[64] = "the set";
 	size_t length = 0;
-	char *text;
 	int rc;
 
 	*errors = NULL;
 	if (set->path == NULL)
 		return 0;
+	/* One that is read again by its name has none. */
+	if (set->line != 0)
+		snprintf(what, sizeof(what), "the set of line %u of the rules", set->line);
 	rc = trip_rules_read(set->path, true, &text, &length);
 	rc = rc == 0 ? trip_rules_set_parse(set, set->path, text, length, errors)
-		     : trip_rules_refuse_file(set->path, "the set", rc, errors);
+		     : trip_rules_refuse_file(set->path, what, rc, errors);
 	free(text);
 	return rc;
 }
