@@ -270,8 +270,10 @@ static void
 flush(bool keeps_shared)
 {
 	/* No call is under way while a port is stopped. */
-	while (atomic_load(&nic.inside) != 0)
+	while (atomic_load(&nic.inside) != 0) {
+		nic.is_awaited = true;
 		sim_pause();
+	}
 	nic_queue_flush();
 	for (unsigned int i = 0; i < nic.n_rules; i++) {
 		nic.rules[i].dead = true;

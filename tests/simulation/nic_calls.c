@@ -24,6 +24,9 @@ nic_leave(int error, struct rte_flow_error *told)
 	/* What it says is as it was. */
 	sim_linger();
 	atomic_store(&nic.inside, 0);
+	if (nic.is_awaited)
+		sim_progress();
+	nic.is_awaited = false;
 	if (error == 0)
 		return 0;
 	sim_tell("and says no: %d", error);

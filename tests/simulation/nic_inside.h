@@ -77,8 +77,9 @@ struct nic {
 		void *arg;
 	} callbacks[NIC_CALLBACKS];
 	unsigned int n_callbacks;
-	/* Somebody is in the driver. */
+	/* Somebody is in the driver, and somebody waits until that one has left it. */
 	_Atomic uint32_t inside;
+	bool is_awaited;
 	/* The eventfd. */
 	_Atomic uint64_t wakes;
 	/* Tickets served and flows lost, when the worker last went to sleep; and whether it has
