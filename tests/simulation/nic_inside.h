@@ -80,6 +80,10 @@ struct nic {
 	/* Somebody is in the driver, and somebody waits until that one has left it. */
 	_Atomic uint32_t inside;
 	bool is_awaited;
+	/* Somebody waits for a lock; and how much progress there was when the worker last gave one
+	 * back. */
+	bool is_lock_wanted;
+	uint32_t noted;
 	/* The eventfd. */
 	_Atomic uint64_t wakes;
 	/* Tickets served and flows lost, when the worker last went to sleep; and whether it has

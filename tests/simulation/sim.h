@@ -84,6 +84,8 @@ void sim_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sim_linger(void);
 /* Something was done: whoever waits for something may find it now. */
 void sim_progress(void);
+/* How often that was so. */
+uint32_t sim_progresses(void);
 /* There is nothing to do until others have moved, or time has gone by. When nobody has anything to
  * do, and that stays so, everything rests; and nobody waited for that, the history is over. */
 void sim_pause(void);

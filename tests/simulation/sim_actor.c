@@ -299,6 +299,12 @@ sim_progress(void)
 	sim_until(sim.now + sim.patience);
 }
 
+uint32_t
+sim_progresses(void)
+{
+	return sim.progress;
+}
+
 void
 sim_patience(uint32_t ticks)
 {
