@@ -135,10 +135,15 @@ processes_waits_close(struct user *user, struct handle *handle)
 		if (!waiter->started || waiter->handle != handle)
 			continue;
 		/* It does not touch the handle again when its call has ended. */
-		if (processes_waiter_is_in(waiter))
+		if (processes_waiter_is_in(waiter)) {
 			waiter->stops = beside = true;
-		else
+			/* Whoever knows that it sleeps has that from the kernel, which orders it:
+			 * by nothing else does a close have to find that it waits. */
+			if (sim_is_asleep(waiter->actor))
+				sim_join(waiter->actor);
+		} else {
 			processes_waiter_stop(waiter);
+		}
 	}
 	leave_set(user, handle);
 	for (uint32_t i = 0; i < WAIT_SETS; i++)

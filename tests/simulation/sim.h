@@ -114,7 +114,7 @@ bool sim_is_dead(unsigned int actor);
 bool sim_has_ended(unsigned int actor);
 /* Blocked in the kernel on a word. */
 bool sim_is_asleep(unsigned int actor);
-/* Has seen the end of a process: knows all that it has done. */
+/* Has seen that it has ended, or that it sleeps: knows all that it has done. */
 void sim_join(unsigned int actor);
 
 /* --- invariants --- */
