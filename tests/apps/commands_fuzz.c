@@ -219,6 +219,12 @@ tripd_quota_do(struct tripd_quota *quota, const struct trip_apply_count *count,
 }
 
 int
+tripd_live_may(const struct trip_apply_difference *difference, uid_t asker, FILE *answer)
+{
+	return 0;
+}
+
+int
 tripd_live_resolve(const struct tripd_quota *quota, const struct trip_apply_difference *difference,
 	struct trip_rules *next, FILE *answer)
 {
