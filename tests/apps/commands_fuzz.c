@@ -253,6 +253,13 @@ tripd_anew_reset_now(struct tripd_quota *quota, bool on_count, unsigned int inde
 }
 
 int
+tripd_quota_each_reset(struct tripd_quota *quota, unsigned int each)
+{
+	must(each < quota->rules->n_eaches && !quota->rules->eaches[each].count.gone);
+	return 0;
+}
+
+int
 tripd_report_quotas(const struct tripd_quota *quota, FILE *out)
 {
 	fprintf(out, "[]");
