@@ -229,12 +229,13 @@ keyed_hands_pass_what_is_not_theirs(void **state)
 		.hold_max = TRIP_KEYED_EVER,
 		.hold_round = 1000,
 		.secret = {1, 2}};
-	void *memory = aligned_alloc(64, trip_keyed_size(&attr) / 64 * 64 + 64);
 	struct call call = {.now = 1, .count = TRIP_KEYED_CHUNK};
 	const uint64_t looks = KEYS / 100;
+	void *memory;
 
 	if (!TRIP_STEP_POSSIBLE)
 		skip();
+	memory = aligned_alloc(64, trip_keyed_size(&attr) / 64 * 64 + 64);
 	assert_non_null(memory);
 	call.table = trip_keyed_init(memory, &attr);
 	for (uint32_t key = 0; key < KEYS; key++) {
