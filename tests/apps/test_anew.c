@@ -74,15 +74,6 @@ give(const char *text)
 	turn();
 }
 
-static enum trip_flow_fate
-fate_of(unsigned int count)
-{
-	struct trip_flow_count sum;
-
-	assert_int_equal(trip_apply_count_query(&bed.quota.counts[count], &sum), 0);
-	return sum.fate;
-}
-
 static void
 expect_count(uint64_t packets)
 {
@@ -156,12 +147,12 @@ pairs_begin_anew(void **state)
 		     "when n >= 1 every 1 log\n");
 	for (unsigned int i = 0; i < 3; i++) {
 		send_some(2);
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 		trip_cntr_add(bed.quota.counters[0], 1);
 		turn();
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 		give("reset all");
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 		assert_int_equal(bed.quota.n_trips, 2 * i + 2);
 		/* The other one is 1 again. */
 		give("reset n");
@@ -181,10 +172,10 @@ what_is_reached_at_0_does_not_go_round(void **state)
 		     "when m >= 1 every 1 reset n\n");
 	turn();
 	assert_int_equal(bed.quota.n_trips, 4);
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	give("reset n");
 	assert_int_equal(bed.quota.n_trips, 4);
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	trip_cntr_add(bed.quota.counters[0], 3);
 	turn();
 	assert_int_equal(bed.quota.n_trips, 6);
@@ -227,15 +218,15 @@ what_still_holds_does_not_go_round(void **state)
 	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 2);
 	trip_cntr_add(bed.quota.counters[0], 2);
 	turn();
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	give("reset all");
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	assert_int_equal(bed.quota.n_trips, 4);
 	give("reset n");
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	trip_cntr_add(bed.quota.counters[0], 2);
 	turn();
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 3);
 	tripd_bed_close(&bed);
 }
@@ -272,27 +263,27 @@ what_was_dropped_passes(void **state)
 		     "when all.packets >= 3 drop all\nwhen all.bytes >= 180 police two 8bit/s\n"
 		     "when n >= 1 drop all\nwhen n >= 5 every 5 reset all\n");
 	send_some(3);
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
-	assert_int_equal(fate_of(1), TRIP_FLOW_FATE_POLICE);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 1), TRIP_FLOW_FATE_POLICE);
 	give("reset all");
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
-	assert_int_equal(fate_of(1), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 1), TRIP_FLOW_FATE_PASS);
 	send_some(4);
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	give("do drop all");
 	give("reset all");
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
-	assert_int_equal(fate_of(1), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 1), TRIP_FLOW_FATE_PASS);
 	give("do pass all");
 	give("do add n 1");
 	send_some(3);
 	give("do add n 4");
 	/* By the rules; n has dropped it, and is not reset. */
 	expect_count(0);
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
-	assert_int_equal(fate_of(1), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 1), TRIP_FLOW_FATE_PASS);
 	give("reset n");
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	tripd_bed_close(&bed);
 }
 
@@ -307,10 +298,10 @@ what_lasts_ends(void **state)
 		send_some(TRIPD_BED_BURST);
 		for (unsigned int k = 0; k < 12; k++)
 			send_some(TRIPD_BED_BURST);
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 		assert_int_equal(bed.quota.n_trips, 4 * i - 2);
 		give("reset all");
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 		assert_int_equal(bed.quota.n_trips, 4 * i);
 		assert_true(bed.quota.trips[4 * i - 2].ends && bed.quota.trips[4 * i - 1].ends);
 		assert_int_equal(bed.quota.trips[4 * i - 2].threshold, 2);
@@ -421,14 +412,14 @@ pairs_that_are_crossed_by_then_fire(void **state)
 					bed.quota.trips[5 * i + k].value, expected[k].threshold);
 		}
 		turn();
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 		/* And not once more; what it drops it has dropped. */
 		send_some(2);
 		give("reset all");
 		assert_int_equal(bed.quota.n_trips, 5 * i + 5);
 	}
 	send_some(9);
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	assert_int_equal(bed.quota.n_trips, 10 + 4);
 	tripd_bed_close(&bed);
 }
@@ -508,7 +499,7 @@ what_is_unread_has_fired(void **state)
 	assert_int_equal(bed.quota.n_trips, bed.quota.max_events + 2);
 	assert_int_equal(bed.quota.n_overrun, 0);
 	give("reset q");
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	tripd_bed_close(&bed);
 }
 

@@ -301,15 +301,6 @@ periods_follow_each_other(void **state)
 	}
 }
 
-static enum trip_flow_fate
-fate_of(const struct tripd_bed *bed, unsigned int count)
-{
-	struct trip_flow_count sum;
-
-	assert_int_equal(trip_apply_count_query(&bed->quota.counts[count], &sum), 0);
-	return sum.fate;
-}
-
 /* The rate within which its packets pass, where no drop is above that. */
 static uint64_t
 police_of(const struct tripd_bed *bed, unsigned int count)
@@ -366,12 +357,12 @@ a_quota_begins_anew(void **state)
 		       "when q spent drop all\nwhen q >= 50 % every 2 log\n");
 	pass_time(&bed, 0);
 	for (uint64_t i = 0; i < 3; i++) {
-		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 		send_some(&bed, 7);
 		assert_int_equal(bed.quota.fired[0], 0);
 		assert_int_equal(bed.quota.fired[1], 2);
 		send_some(&bed, 1);
-		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 		send_some(&bed, (uint16_t)(1 + i));
 		assert_int_equal(bed.quota.fired[0], 1);
 		pass_time(&bed, i == 0 ? 60 : 7 * 86400);
@@ -382,7 +373,7 @@ a_quota_begins_anew(void **state)
 	pass_time(&bed, 60);
 	expect_period(&bed, 4, 5);
 	send_some(&bed, 7);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	tripd_bed_close(&bed);
 }
 
@@ -444,7 +435,7 @@ a_quota_passes_what_it_dropped(void **state)
 		"when q spent drop all\nwhen all.packets >= 10 drop all\nwhen w spent reset w\n");
 	pass_time(&bed, 0);
 	send_some(&bed, 2);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	/* The other one begins anew without its time. */
 	pass_time(&bed, 1);
 	assert_int_equal(bed.quota.periods.all[1].n_ended, 1);
@@ -452,11 +443,11 @@ a_quota_passes_what_it_dropped(void **state)
 	/* With all that it was. */
 	assert_int_equal(bed.quota.periods.all[1].spent, trip_cntr_read(bed.quota.counts[0].bytes));
 	pass_time(&bed, 86400);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	send_some(&bed, 8);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	pass_time(&bed, 86400);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	expect_period(&bed, 2, 8);
 	tripd_bed_close(&bed);
 }
@@ -473,7 +464,7 @@ a_quota_passes_what_it_policed(void **state)
 		       "when q spent police all 8bit/s\n");
 	pass_time(&bed, 0);
 	send_some(&bed, 2);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_POLICE);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_POLICE);
 	send_some(&bed, 5);
 	bed.quota.keep = KEPT;
 	report = report_of(&bed.quota, 0);
@@ -483,7 +474,7 @@ a_quota_passes_what_it_policed(void **state)
 	assert_int_equal(json_integer_value(json_object_get(count, "policed_packets")), 4);
 	json_decref(report);
 	pass_time(&bed, 86400);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	tripd_bed_close(&bed);
 }
 
@@ -505,13 +496,13 @@ a_quota_gives_way_to_a_police(void **state)
 	for (unsigned int day = 0; day < 2; day++) {
 		send_some(&bed, 2);
 		assert_int_equal(police_of(&bed, 0), 8);
-		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_POLICE);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_POLICE);
 		pass_time(&bed, 86400);
 		assert_int_equal(police_of(&bed, 0), 800);
 		send_some(&bed, 4);
-		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 		pass_time(&bed, 86400);
-		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_POLICE);
+		assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_POLICE);
 		assert_int_equal(police_of(&bed, 0), 800);
 	}
 	tripd_bed_close(&bed);
@@ -528,13 +519,13 @@ what_has_ended_holds_nothing(void **state)
 		       "when all.packets >= 4 drop all for 1ms\nwhen q spent drop all\n");
 	pass_time(&bed, 0);
 	send_some(&bed, 5);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
-	while (fate_of(&bed, 0) == TRIP_FLOW_FATE_DROP)
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
+	while (tripd_bed_fate(&bed, 0) == TRIP_FLOW_FATE_DROP)
 		tripd_bed_progress(&bed);
 	send_some(&bed, 3);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	pass_time(&bed, 86400);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	tripd_bed_close(&bed);
 }
 
@@ -555,13 +546,13 @@ what_was_held_passes_later(void **state)
 		tripd_quota_read(&bed.quota);
 	}
 	pass_time(&bed, 1);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	/* It drops again by the counts of its own period alone. */
 	send_some(&bed, 7);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	send_some(&bed, 1);
 	pass_time(&bed, 1);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	tripd_bed_close(&bed);
 }
 
@@ -594,16 +585,16 @@ what_is_done_by_hand_stays(void **state)
 	send_some(&bed, 2);
 	give(&bed, "do drop all", 0);
 	pass_time(&bed, 86400);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	send_some(&bed, 2);
 	give(&bed, "do pass all", 0);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	/* By the second period's quota; not by the statement, whose drop has passed. */
 	pass_time(&bed, 86400);
 	send_some(&bed, 2);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	pass_time(&bed, 86400);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_PASS);
 	tripd_bed_close(&bed);
 }
 

@@ -175,15 +175,6 @@ what_a_change_could_not_queue_is_tried_again(void **state)
 /* ---- nothing else is kept from it -------------------------------------------------------------
  */
 
-static enum trip_flow_fate
-fate_of(unsigned int count)
-{
-	struct trip_flow_count sum;
-
-	assert_int_equal(trip_apply_count_query(&bed.quota.counts[count], &sum), 0);
-	return sum.fate;
-}
-
 /* Neither what is behind it in the rules, nor what begins anew in the same second. */
 static void
 what_is_not_refused_is_armed(void **state)
@@ -220,8 +211,8 @@ static void
 expect_fates(enum trip_flow_fate one, enum trip_flow_fate two)
 {
 	turn();
-	assert_int_equal(fate_of(0), one);
-	assert_int_equal(fate_of(1), two);
+	assert_int_equal(tripd_bed_fate(&bed, 0), one);
+	assert_int_equal(tripd_bed_fate(&bed, 1), two);
 }
 
 /* A count that does not pass keeps no other one from it, and no statement from being armed. */
@@ -339,7 +330,7 @@ what_a_rule_resets_meanwhile_begins_anew(void **state)
 	open_bed(ALL "quota q 8 of all.packets\nwhen q >= 2 drop all\n"
 		     "when all.packets >= 5 every 5 reset q\n");
 	send_some(2);
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&bed, 0), TRIP_FLOW_FATE_DROP);
 	refused.statements = 1;
 	refused.between = count_between;
 	(void)tripd_anew_reset_now(&bed.quota, false, 0);

@@ -135,3 +135,12 @@ tripd_bed_progress(const struct tripd_bed *bed)
 	while (trip_progress(bed->domain) > 0)
 		;
 }
+
+enum trip_flow_fate
+tripd_bed_fate(const struct tripd_bed *bed, unsigned int count)
+{
+	struct trip_flow_count sum;
+
+	assert_int_equal(trip_apply_count_query(&bed->quota.counts[count], &sum), 0);
+	return sum.fate;
+}

@@ -37,6 +37,9 @@ void tripd_bed_close(struct tripd_bed *bed);
 /* So many frames come, of zeros, and pass or not. */
 void tripd_bed_count(const struct tripd_bed *bed, uint16_t n);
 
+/* What becomes of packets of a count. */
+enum trip_flow_fate tripd_bed_fate(const struct tripd_bed *bed, unsigned int count);
+
 /* A thread to which they come, 3 at a time, until it is stopped: how many they were. */
 struct tripd_bed_sender {
 	const struct tripd_bed *bed;

@@ -150,20 +150,11 @@ walk(const struct trip_each *each, enum trip_each_rank rank)
 	return sums;
 }
 
-static struct trip_each_info
-query(const struct trip_each *each)
-{
-	struct trip_each_info info = {.size = sizeof(info)};
-
-	assert_int_equal(trip_each_query(each, &info), 0);
-	return info;
-}
-
 /* One key at a time says the same as all of them do. */
 static void
 read_all(const struct trip_each *each, enum trip_each_rank rank)
 {
-	uint64_t floor = query(each).floor;
+	uint64_t floor = traffic_each_query(each).floor;
 
 	for (unsigned int i = 0; i < KEYS; i++) {
 		const uint16_t key = rte_cpu_to_be_16((uint16_t)i);
@@ -198,7 +189,7 @@ each_01_counts_and_errors_bound_the_truth(void **state)
 			read_all(each, (enum trip_each_rank)rank);
 		}
 		/* There was not room for all, and keys had an error. */
-		assert_true(harness_away != NULL || query(each).evicted > 0);
+		assert_true(harness_away != NULL || traffic_each_query(each).evicted > 0);
 		traffic_each_close(each);
 		close_all();
 	}
@@ -226,7 +217,7 @@ each_02_who_has_more_than_its_part_is_there(void **state)
 				there++;
 			}
 	}
-	assert_int_equal(query(each).refused_packets, 0);
+	assert_int_equal(traffic_each_query(each).refused_packets, 0);
 	assert_true(there > 0);
 	traffic_each_close(each);
 	close_all();
@@ -280,7 +271,7 @@ static void
 check_whole(const struct trip_each *each, enum trip_each_rank rank)
 {
 	struct sums sums = walk(each, rank);
-	struct trip_each_info info = query(each);
+	struct trip_each_info info = traffic_each_query(each);
 
 	assert_int_equal(info.packets, packets);
 	assert_int_equal(info.bytes, bytes);
@@ -334,10 +325,10 @@ each_03_a_pattern_says_what_is_seen(void **state)
 	attr.name = "others";
 	others = traffic_each(port, &attr, 8);
 	send_packets(0, 8, 6, 64);
-	assert_int_equal(query(some).packets, 5);
-	assert_int_equal(query(some).bytes, 3 * 64 + 2 * 100);
-	assert_int_equal(query(all).packets, 16);
-	assert_int_equal(query(others).packets, 6);
+	assert_int_equal(traffic_each_query(some).packets, 5);
+	assert_int_equal(traffic_each_query(some).bytes, 3 * 64 + 2 * 100);
+	assert_int_equal(traffic_each_query(all).packets, 16);
+	assert_int_equal(traffic_each_query(others).packets, 6);
 	assert_int_equal(trip_each_read(some,
 				 (const uint8_t[]){192, 0, 2, 0, 1234 >> 8, 1234 & 0xff}, &entry),
 		0);
@@ -355,8 +346,8 @@ each_03_a_pattern_says_what_is_seen(void **state)
 	traffic_each_close(all);
 	/* What others have is as it was. */
 	send_packets(0, 7, 1, 64);
-	assert_int_equal(query(some).packets, 6);
-	assert_int_equal(query(others).packets, 6);
+	assert_int_equal(traffic_each_query(some).packets, 6);
+	assert_int_equal(traffic_each_query(others).packets, 6);
 	traffic_each_close(some);
 	traffic_each_close(others);
 	close_all();
@@ -376,7 +367,7 @@ each_is_found_by_its_name(void **state)
 	each = traffic_each(port, &attr, 0);
 	assert_int_equal(trip_each_find(harness_domain, "known", &found), 0);
 	send_packets(0, 9, 4, 64);
-	info = query(found);
+	info = traffic_each_query(found);
 	assert_string_equal(info.name, "known");
 	assert_int_equal(info.packets, 4);
 	assert_int_equal(info.max, MAX);
@@ -396,7 +387,7 @@ each_is_found_by_its_name(void **state)
 	}
 	/* It has let go of that alone. */
 	assert_int_equal(trip_each_close(found), 0);
-	assert_int_equal(query(each).packets, 4);
+	assert_int_equal(traffic_each_query(each).packets, 4);
 	traffic_each_close(each);
 	assert_int_equal(trip_each_find(harness_domain, "known", &none), -ENOENT);
 	close_all();
@@ -471,7 +462,7 @@ each_says_what_is_wrong(void **state)
 	REFUSE(-ENOSPC, "free in one piece", refused_.max = 1 << 20);
 	assert_int_equal(trip_each_footprint(&good, QUEUES, &cost), 0);
 	assert_int_equal(trip_each_open(harness_domain, &good, &each), 0);
-	assert_int_equal(query(each).table_bytes, cost);
+	assert_int_equal(traffic_each_query(each).table_bytes, cost);
 	REFUSE(-EEXIST, "has one", 0);
 	assert_int_equal(trip_each_close(each), 0);
 	/* A domain that was opened without. */
@@ -518,21 +509,21 @@ each_memory_comes_back(void **state)
 		}
 		snprintf(name, sizeof(name), "more");
 		assert_int_equal(trip_each_open(harness_domain, &attr, &more), -ENOSPC);
-		before = query(eaches[0]).packets;
+		before = traffic_each_query(eaches[0]).packets;
 		traffic_burst(port, 0, 5, 1, 64);
 		for (unsigned int i = 0; i < n; i++)
-			assert_int_equal(query(eaches[i]).packets, before + 5);
+			assert_int_equal(traffic_each_query(eaches[i]).packets, before + 5);
 		/* Holes between them are filled. */
 		for (unsigned int i = 0; i < n; i += 2)
 			assert_int_equal(trip_each_close(eaches[i]), 0);
 		for (unsigned int i = 0; i < n; i += 2) {
 			snprintf(name, sizeof(name), "y%u", i);
 			assert_int_equal(trip_each_open(harness_domain, &attr, &eaches[i]), 0);
-			assert_int_equal(query(eaches[i]).packets, 0);
+			assert_int_equal(traffic_each_query(eaches[i]).packets, 0);
 		}
 		traffic_burst(port, 0, 1, 1, 64);
 		for (unsigned int i = 0; i < n; i++) {
-			assert_int_equal(query(eaches[i]).packets, i % 2 == 0 ? 1 : 6);
+			assert_int_equal(traffic_each_query(eaches[i]).packets, i % 2 == 0 ? 1 : 6);
 			assert_int_equal(trip_each_close(eaches[i]), 0);
 		}
 	}

@@ -74,15 +74,6 @@ pass(uint16_t queue, uint16_t key, uint16_t n)
 	return traffic_burst(port, queue, n, key, LENGTH);
 }
 
-static struct trip_each_info
-query(void)
-{
-	struct trip_each_info info = {.size = sizeof(info)};
-
-	assert_int_equal(trip_each_query(each, &info), 0);
-	return info;
-}
-
 static struct trip_each_entry
 read_key(uint16_t key)
 {
@@ -108,11 +99,11 @@ each_06_a_drop_passes_exactly_what_it_says(void **state)
 	assert_true(read_key(7).until_ns == UINT64_MAX);
 	/* What is dropped counts. */
 	assert_int_equal(read_key(7).packets, COUNT + 25);
-	assert_int_equal(query().packets, 2 * COUNT + 25);
-	assert_int_equal(query().dropped_packets, 25);
-	assert_int_equal(query().dropped_bytes, 25 * LENGTH);
-	assert_int_equal(query().held, 2);
-	assert_int_equal(query().trips, 2);
+	assert_int_equal(traffic_each_query(each).packets, 2 * COUNT + 25);
+	assert_int_equal(traffic_each_query(each).dropped_packets, 25);
+	assert_int_equal(traffic_each_query(each).dropped_bytes, 25 * LENGTH);
+	assert_int_equal(traffic_each_query(each).held, 2);
+	assert_int_equal(traffic_each_query(each).trips, 2);
 	assert_int_equal(pass(0, 8, 1), 0);
 	close_all();
 }
@@ -125,7 +116,7 @@ each_06_a_drop_by_bytes_counts_the_packet_that_trips(void **state)
 
 	open_all(&when, 1, TRIP_EACH_OPEN);
 	assert_int_equal(pass(0, 7, 2 * COUNT), COUNT);
-	assert_int_equal(query().dropped_bytes, COUNT * LENGTH);
+	assert_int_equal(traffic_each_query(each).dropped_bytes, COUNT * LENGTH);
 	close_all();
 }
 
@@ -144,8 +135,8 @@ each_06_a_drop_is_that_of_all_queues(void **state)
 	assert_int_equal(pass(0, 9, 2 * COUNT), COUNT);
 	assert_int_equal(pass(1, 9, 30), 0);
 	assert_int_equal(read_key(9).packets, 2 * COUNT + 30);
-	assert_int_equal(query().dropped_packets, 20 + 60 + 1 + COUNT + 30);
-	assert_int_equal(query().trips, 2);
+	assert_int_equal(traffic_each_query(each).dropped_packets, 20 + 60 + 1 + COUNT + 30);
+	assert_int_equal(traffic_each_query(each).trips, 2);
 	close_all();
 }
 
@@ -168,7 +159,7 @@ each_06_drops_are_those_of_the_model(void **state)
 			RTE_MIN(n, left));
 		sent[key] += n;
 		dropped += n - RTE_MIN(n, left);
-		assert_int_equal(query().dropped_packets, dropped);
+		assert_int_equal(traffic_each_query(each).dropped_packets, dropped);
 	}
 	assert_true(dropped > 0);
 	close_all();
@@ -203,8 +194,8 @@ fill(void)
 {
 	for (uint16_t key = 0; key < ENTRIES; key++)
 		assert_int_equal(pass(0, key, 2), 1);
-	assert_int_equal(query().held, ENTRIES);
-	assert_int_equal(query().refused_packets, 0);
+	assert_int_equal(traffic_each_query(each).held, ENTRIES);
+	assert_int_equal(traffic_each_query(each).refused_packets, 0);
 }
 
 static void
@@ -219,7 +210,7 @@ each_06_the_word_decides_where_all_stay(void **state)
 		fill();
 		for (uint16_t key = 5000; key < 5010; key++)
 			assert_int_equal(pass(0, key, 3), full == TRIP_EACH_OPEN ? 3 : 0);
-		info = query();
+		info = traffic_each_query(each);
 		assert_int_equal(info.full, full);
 		assert_int_equal(info.refused_packets, 30);
 		assert_int_equal(info.refused_bytes, 30 * LENGTH);
@@ -250,9 +241,9 @@ each_06_a_full_table_may_be_closed(void **state)
 	each = traffic_each(port, &attr, 0);
 	for (uint16_t key = 0; key < 4 * ENTRIES; key++)
 		assert_int_equal(pass(0, key, 1), 1);
-	assert_int_equal(query().refused_packets, 0);
-	assert_int_equal(query().dropped_packets, 0);
-	assert_int_equal(query().full, TRIP_EACH_CLOSED);
+	assert_int_equal(traffic_each_query(each).refused_packets, 0);
+	assert_int_equal(traffic_each_query(each).dropped_packets, 0);
+	assert_int_equal(traffic_each_query(each).full, TRIP_EACH_CLOSED);
 	close_all();
 }
 

@@ -93,15 +93,6 @@ send_packets(uint16_t queue, uint16_t key, uint16_t n)
 	assert_int_equal(traffic_burst(port, queue, n, key, LENGTH), n);
 }
 
-static struct trip_each_info
-query(void)
-{
-	struct trip_each_info info = {.size = sizeof(info)};
-
-	assert_int_equal(trip_each_query(each, &info), 0);
-	return info;
-}
-
 static uint16_t
 key_of(const struct trip_each_event *event)
 {
@@ -175,7 +166,7 @@ send_and_look(uint16_t queue, uint16_t key, uint16_t n)
 static void
 check_all(void)
 {
-	struct trip_each_info info = query();
+	struct trip_each_info info = traffic_each_query(each);
 	uint64_t events = 0, keys = 0, packets = 0;
 
 	for (uint16_t q = 0; q < QUEUES; q++) {
@@ -213,7 +204,7 @@ each_05_who_comes_and_goes_is_told(void **state)
 			advance(trip_random_below(&random, 60));
 	}
 	check_all();
-	info = query();
+	info = traffic_each_query(each);
 	assert_true(info.evicted > 0 && info.expired > 0);
 	/* What is idle goes where nothing comes, too. */
 	advance(2 * IDLE_US);
@@ -222,7 +213,7 @@ each_05_who_comes_and_goes_is_told(void **state)
 			assert_int_equal(traffic_burst(port, q, 0, 0, 64), 0);
 	for (uint16_t q = 0; q < QUEUES; q++)
 		look(q);
-	assert_int_equal(query().keys, 0);
+	assert_int_equal(traffic_each_query(each).keys, 0);
 	check_all();
 	close_all();
 }
@@ -254,8 +245,8 @@ each_05_the_last_events_are_kept(void **state)
 	assert_int_equal(trip_each_events(each, 1, 0, some, sizeof(some[0]), 32), 1);
 	assert_int_equal(key_of(&some[0]), 77);
 	assert_int_equal(some[0].table, 1);
-	assert_int_equal(query().events, 21);
-	assert_int_equal(query().events_kept, 8);
+	assert_int_equal(traffic_each_query(each).events, 21);
+	assert_int_equal(traffic_each_query(each).events_kept, 8);
 	assert_int_equal(trip_each_events(each, 2, 0, some, sizeof(some[0]), 1), -EINVAL);
 	assert_int_equal(trip_each_events(each, 0, 0, some, sizeof(some[0]) + 8, 1), -EINVAL);
 	close_all();
@@ -292,8 +283,8 @@ each_05_nobody_is_told_who_does_not_ask(void **state)
 	open_all(0);
 	send_packets(0, 5, 1);
 	assert_int_equal(trip_each_events(each, 0, 0, &event, sizeof(event), 1), 0);
-	assert_int_equal(query().events, 0);
-	assert_int_equal(query().admitted, 1);
+	assert_int_equal(traffic_each_query(each).events, 0);
+	assert_int_equal(traffic_each_query(each).admitted, 1);
 	assert_int_equal(trip_each_footprint(&attr, 1, &without), 0);
 	attr.events_kept = 1024;
 	assert_int_equal(trip_each_footprint(&attr, 1, &with), 0);

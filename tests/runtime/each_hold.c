@@ -82,15 +82,6 @@ poll_queues(void)
 		assert_int_equal(pass(q, 0, 0), 0);
 }
 
-static struct trip_each_info
-query(void)
-{
-	struct trip_each_info info = {.size = sizeof(info)};
-
-	assert_int_equal(trip_each_query(each, &info), 0);
-	return info;
-}
-
 static int
 read_key(uint16_t key, struct trip_each_entry *entry)
 {
@@ -111,7 +102,7 @@ check_told(uint64_t number, uint16_t key, uint32_t when, bool ends)
 	assert_int_equal(trip.key[0] << 8 | trip.key[1], key);
 	assert_int_equal(trip.when, when);
 	assert_int_equal(trip.flags, ends ? TRIP_EACH_TRIP_END : 0);
-	assert_int_equal(query().trips, number + 1);
+	assert_int_equal(traffic_each_query(each).trips, number + 1);
 	assert_int_equal(trip_cntr_read(trips), number + 1);
 }
 
@@ -144,8 +135,8 @@ each_06_a_drop_ends_in_time(void **state)
 	assert_int_equal(entry.until_ns, 0);
 	assert_int_equal(entry.tripped, 1);
 	assert_int_equal(entry.packets, 3 * COUNT + 20);
-	assert_int_equal(query().dropped_packets, 2 * COUNT + 10);
-	assert_int_equal(query().held, 0);
+	assert_int_equal(traffic_each_query(each).dropped_packets, 2 * COUNT + 10);
+	assert_int_equal(traffic_each_query(each).held, 0);
 	/* It has tripped. */
 	advance(TIME_US);
 	assert_int_equal(pass(0, 7, 50), 50);
@@ -162,30 +153,30 @@ each_06_who_is_held_stays_until_then(void **state)
 	advance(1000);
 	for (uint16_t key = 1; key < 60; key++)
 		assert_int_equal(pass(key % QUEUES, key, COUNT + 1), COUNT);
-	assert_int_equal(query().held, 59);
+	assert_int_equal(traffic_each_query(each).held, 59);
 	while (now_us < 1000 + TIME_US) {
 		poll_queues();
-		assert_int_equal(query().held, 59);
-		assert_int_equal(query().trips, 59);
+		assert_int_equal(traffic_each_query(each).held, 59);
+		assert_int_equal(traffic_each_query(each).trips, 59);
 		advance(50);
 	}
 	while (now_us < 1000 + TIME_US + LATE_US) {
 		poll_queues();
 		advance(5);
 	}
-	assert_int_equal(query().held, 0);
-	assert_int_equal(query().trips, 118);
+	assert_int_equal(traffic_each_query(each).held, 0);
+	assert_int_equal(traffic_each_query(each).trips, 118);
 	/* It has been idle for long. */
-	while (query().keys > 0) {
+	while (traffic_each_query(each).keys > 0) {
 		poll_queues();
 		advance(5);
 	}
 	assert_true(now_us <= 1000 + TIME_US + LATE_US + IDLE_US / 50);
 	assert_int_equal(read_key(7, &entry), -ENOENT);
-	assert_int_equal(query().expired, 59);
+	assert_int_equal(traffic_each_query(each).expired, 59);
 	/* It begins anew. */
 	assert_int_equal(pass(0, 7, 2 * COUNT), COUNT);
-	assert_int_equal(query().trips, 119);
+	assert_int_equal(traffic_each_query(each).trips, 119);
 	close_all();
 }
 
@@ -198,8 +189,8 @@ each_06_a_jump_of_the_clock_ends_all(void **state)
 	advance(TIME_US * 1000);
 	for (unsigned int i = 0; i < 101; i++)
 		poll_queues();
-	assert_int_equal(query().held, 0);
-	assert_int_equal(query().trips, 118);
+	assert_int_equal(traffic_each_query(each).held, 0);
+	assert_int_equal(traffic_each_query(each).trips, 118);
 	close_all();
 }
 
@@ -218,12 +209,12 @@ each_06_a_rate_prolongs_its_drop(void **state)
 		assert_int_equal(pass(0, 7, 2), 0);
 		last = now_us;
 	}
-	assert_int_equal(query().trips, 1);
+	assert_int_equal(traffic_each_query(each).trips, 1);
 	/* That is below it, whatever has come before. */
-	for (; query().held > 0; advance(2000)) {
+	for (; traffic_each_query(each).held > 0; advance(2000)) {
 		uint16_t passed = pass(0, 7, 1);
 
-		assert_int_equal(passed, query().held == 0);
+		assert_int_equal(passed, traffic_each_query(each).held == 0);
 	}
 	trip_assert_range(now_us, last + TIME_US, last + TIME_US + 4000);
 	check_told(1, 7, 0, true);
@@ -249,7 +240,7 @@ each_06_queues_agree_on_the_end(void **state)
 	advance(TIME_US / 2);
 	assert_int_equal(pass(0, 7, 3), 0);
 	check_told(0, 7, 0, false);
-	assert_int_equal(query().held, QUEUES);
+	assert_int_equal(traffic_each_query(each).held, QUEUES);
 	advance(TIME_US / 2 - 1);
 	poll_queues();
 	assert_int_equal(pass(0, 7, 3), 0);
@@ -291,7 +282,7 @@ each_06_the_drop_that_ends_last_prevails(void **state)
 	advance(1);
 	assert_int_equal(pass(1, 8, 1), 1);
 	/* Who has told the trip tells its end. */
-	assert_int_equal(query().trips, 5);
+	assert_int_equal(traffic_each_query(each).trips, 5);
 	assert_int_equal(pass(0, 8, 1), 1);
 	check_told(5, 8, 1, true);
 	close_all();
@@ -312,7 +303,7 @@ each_06_what_another_queue_tells_leaves_the_end(void **state)
 	assert_int_equal(pass(0, 7, 1), 0);
 	advance(TIME_US);
 	assert_int_equal(pass(1, 7, 1), 1);
-	assert_int_equal(query().trips, 2);
+	assert_int_equal(traffic_each_query(each).trips, 2);
 	assert_int_equal(pass(0, 7, 1), 1);
 	check_told(2, 7, 0, true);
 	close_all();
@@ -341,7 +332,7 @@ each_06_who_tells_prolongs_it_for_others(void **state)
 	check_told(1, 7, 0, true);
 	advance(TIME_US);
 	poll_queues();
-	assert_int_equal(query().trips, 2);
+	assert_int_equal(traffic_each_query(each).trips, 2);
 	close_all();
 }
 

@@ -70,15 +70,6 @@ poll_queues(void)
 		assert_int_equal(traffic_burst(port, q, 0, 0, 64), 0);
 }
 
-static struct trip_each_info
-query(void)
-{
-	struct trip_each_info info = {.size = sizeof(info)};
-
-	assert_int_equal(trip_each_query(each, &info), 0);
-	return info;
-}
-
 static bool
 is_there(uint16_t key)
 {
@@ -120,14 +111,14 @@ each_05_an_idle_key_goes_in_time(void **state)
 	/* Some come again, and stay. */
 	for (uint16_t key = 0; key < KEYS; key += 3)
 		send_packets(key, 1);
-	while (query().keys > 0) {
+	while (traffic_each_query(each).keys > 0) {
 		advance(1);
 		poll_queues();
 		if (now_us % 20 == 0)
 			look();
 	}
 	look();
-	info = query();
+	info = traffic_each_query(each);
 	assert_true(now_us <= IDLE_US + last_us[KEYS - 1] + IDLE_US / 100);
 	assert_int_equal(info.expired, KEYS);
 	assert_int_equal(info.evicted, 0);
@@ -146,16 +137,16 @@ each_05_a_jump_of_the_clock_is_caught_up_with(void **state)
 	advance(IDLE_US - 1);
 	for (unsigned int i = 0; i < 400; i++)
 		poll_queues();
-	assert_int_equal(query().keys, KEYS);
+	assert_int_equal(traffic_each_query(each).keys, KEYS);
 	advance(IDLE_US * 1000);
 	for (unsigned int i = 0; i < 101; i++)
 		poll_queues();
-	assert_int_equal(query().keys, 0);
-	assert_int_equal(query().expired, KEYS);
+	assert_int_equal(traffic_each_query(each).keys, 0);
+	assert_int_equal(traffic_each_query(each).expired, KEYS);
 	/* What comes again begins anew. */
 	send_packets(3, 2);
 	assert_true(is_there(3));
-	assert_int_equal(query().admitted, KEYS + 1);
+	assert_int_equal(traffic_each_query(each).admitted, KEYS + 1);
 	close_all();
 }
 

@@ -53,6 +53,7 @@ void traffic_flow_destroy(struct trip_flow *flow);
 struct trip_each *traffic_each(
 	struct trip_port *port, const struct trip_each_attr *attr, uint16_t udp_port);
 void traffic_each_close(struct trip_each *each);
+struct trip_each_info traffic_each_query(const struct trip_each *each);
 
 /* What has been sent is counted in all flows of traffic_flow(), and what came of that is done. */
 void traffic_settle(void);

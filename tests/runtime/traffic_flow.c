@@ -129,3 +129,12 @@ traffic_each_close(struct trip_each *each)
 	else if (trip_each_close(each) != 0)
 		fail_msg("%s", trip_error_message());
 }
+
+struct trip_each_info
+traffic_each_query(const struct trip_each *each)
+{
+	struct trip_each_info info = {.size = sizeof(info)};
+
+	assert_int_equal(trip_each_query(each, &info), 0);
+	return info;
+}
