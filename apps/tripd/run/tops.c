@@ -16,12 +16,17 @@
 /* The clock is looked at behind so many keys. */
 #define LOOK_KEYS 256u
 
-/* Trips in the order of their keys, and who looks for what belongs to them. */
+/* A trip, and where what belongs to it goes. */
+struct sought {
+	const struct trip_each_trip *trip;
+	struct tripd_top *top;
+	bool by_bytes;
+};
+
+/* Trips in the order of their keys. */
 struct search {
 	const struct trip_each *fine, *onto;
-	const struct trip_each_trip *trips[TRIPD_TOPS_TRIPS];
-	struct tripd_top *tops[TRIPD_TOPS_TRIPS];
-	bool by_bytes[TRIPD_TOPS_TRIPS];
+	struct sought sought[TRIPD_TOPS_TRIPS];
 	unsigned int n;
 	uint32_t key_size;
 	/* Keys that were gone over; and when it is given up. */
@@ -73,7 +78,7 @@ find(const struct search *search, const uint8_t *key)
 	while (low < high) {
 		unsigned int at = (low + high) / 2;
 
-		if (memcmp(search->trips[at]->key, key, search->key_size) < 0)
+		if (memcmp(search->sought[at].trip->key, key, search->key_size) < 0)
 			low = at + 1;
 		else
 			high = at;
@@ -114,8 +119,9 @@ visit(const struct trip_each_entry *entry, void *arg)
 	if (trip_each_project(search->fine, entry->key, search->onto, key) != 0)
 		return 1;
 	for (at = find(search, key);
-		at < search->n && memcmp(search->trips[at]->key, key, search->key_size) == 0; at++)
-		offer(search->tops[at], entry, search->by_bytes[at]);
+		at < search->n && memcmp(search->sought[at].trip->key, key, search->key_size) == 0;
+		at++)
+		offer(search->sought[at].top, entry, search->sought[at].by_bytes);
 	return 0;
 }
 
@@ -125,15 +131,11 @@ begin(struct search *search, const struct tripd_quota *quota, unsigned int each,
 {
 	const unsigned int when = quota->rules->eaches[each].whens[trip->when];
 	unsigned int at = find(search, trip->key);
-	unsigned int behind = search->n++ - at;
 
-	memmove(&search->trips[at + 1], &search->trips[at], behind * sizeof(search->trips[0]));
-	memmove(&search->tops[at + 1], &search->tops[at], behind * sizeof(search->tops[0]));
-	memmove(&search->by_bytes[at + 1], &search->by_bytes[at],
-		behind * sizeof(search->by_bytes[0]));
-	search->trips[at] = trip;
-	search->tops[at] = top;
-	search->by_bytes[at] = quota->rules->whens[when].ref == TRIP_RULES_REF_KEY_BYTES;
+	memmove(&search->sought[at + 1], &search->sought[at],
+		(search->n++ - at) * sizeof(search->sought[0]));
+	search->sought[at] = (struct sought){
+		trip, top, quota->rules->whens[when].ref == TRIP_RULES_REF_KEY_BYTES};
 }
 
 /* An end tells of none: that is over. */
