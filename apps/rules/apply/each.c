@@ -9,21 +9,21 @@
 #define EVENTS_MAX 65536u
 
 static void
-attr_of(const struct trip_apply_each *apply, struct trip_each_attr *attr)
+attr_of(const struct trip_rules_each *rule, bool tells, struct trip_each_attr *attr)
 {
-	trip_rules_each_attr(apply->rule, attr);
-	if (apply->tells)
-		attr->events_kept = rte_align32pow2(
-			RTE_MIN(RTE_MAX(2 * apply->rule->max, EVENTS_MIN), EVENTS_MAX));
+	trip_rules_each_attr(rule, attr);
+	if (tells)
+		attr->events_kept =
+			rte_align32pow2(RTE_MIN(RTE_MAX(2 * rule->max, EVENTS_MIN), EVENTS_MAX));
 }
 
 int
-trip_apply_each_open(struct trip_domain *domain, const struct trip_apply_each *apply,
-	struct trip_port *const *ports, uint32_t n_ports, struct trip_each **each)
+trip_apply_each_open(struct trip_domain *domain, const struct trip_rules_each *rule,
+	struct trip_port *const *ports, uint32_t n_ports, bool tells, struct trip_each **each)
 {
 	struct trip_each_attr attr;
 
-	attr_of(apply, &attr);
+	attr_of(rule, tells, &attr);
 	attr.ports = ports;
 	attr.n_ports = n_ports;
 	return trip_each_open(domain, &attr, each);
@@ -31,11 +31,11 @@ trip_apply_each_open(struct trip_domain *domain, const struct trip_apply_each *a
 
 /* The language refuses what the library would; of such a one the opening says so. */
 uint64_t
-trip_apply_each_bytes(const struct trip_apply_each *apply, uint32_t n_queues)
+trip_apply_each_bytes(const struct trip_rules_each *rule, uint32_t n_queues, bool tells)
 {
 	struct trip_each_attr attr;
 	uint64_t bytes;
 
-	attr_of(apply, &attr);
+	attr_of(rule, tells, &attr);
 	return trip_each_footprint(&attr, n_queues, &bytes) == 0 ? bytes : 0;
 }

@@ -9,17 +9,12 @@
 
 #include "rules.h"
 
-/* Of an `each`, beside the rule: whether it tells which keys come and go. */
-struct trip_apply_each {
-	const struct trip_rules_each *rule;
-	bool tells;
-};
-
-/* Opens it on ports of the domain, each once. Returns what trip_each_open() does. */
-int trip_apply_each_open(struct trip_domain *domain, const struct trip_apply_each *apply,
-	struct trip_port *const *ports, uint32_t n_ports, struct trip_each **each);
+/* Opens it on ports of the domain, each once; whether it `tells` which keys come and go. Returns
+ * what trip_each_open() does. */
+int trip_apply_each_open(struct trip_domain *domain, const struct trip_rules_each *rule,
+	struct trip_port *const *ports, uint32_t n_ports, bool tells, struct trip_each **each);
 
 /* What its tables take of the domain's memory, on so many queues. */
-uint64_t trip_apply_each_bytes(const struct trip_apply_each *apply, uint32_t n_queues);
+uint64_t trip_apply_each_bytes(const struct trip_rules_each *rule, uint32_t n_queues, bool tells);
 
 #endif

@@ -180,9 +180,7 @@ say_each(const struct tripd_run *run, const struct trip_rules_each *each)
 
 	fprintf(run->out, "line %u: each %s: %" PRIu32 " keys on %" PRIu32 " queue%s: %.1f MiB\n",
 		each->count.line, each->count.name, each->max, queues, queues == 1 ? "" : "s",
-		(double)trip_apply_each_bytes(
-			&(struct trip_apply_each){each, run->plan.event_keys}, queues) /
-			MIB);
+		(double)trip_apply_each_bytes(each, queues, run->plan.event_keys) / MIB);
 }
 
 int

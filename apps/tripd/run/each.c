@@ -26,9 +26,8 @@ tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_e
 	/* They are among those of the plan, each once. */
 	for (unsigned int i = 0; i < rule->count.n_ports; i++)
 		ports[i] = quota->ports[tripd_plan_find(quota->plan, rule->count.ports[i].id)];
-	return trip_apply_each_open(quota->domain,
-		&(struct trip_apply_each){rule, quota->plan->event_keys}, ports,
-		rule->count.n_ports, each);
+	return trip_apply_each_open(
+		quota->domain, rule, ports, rule->count.n_ports, quota->plan->event_keys, each);
 }
 
 static void

@@ -277,9 +277,8 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 	attr->max_events += plan->live.works;
 	make_room(&plan->live, attr);
 	for (unsigned int i = 0; i < rules->n_eaches; i++)
-		attr->each_bytes += trip_apply_each_bytes(
-			&(struct trip_apply_each){&rules->eaches[i], plan->event_keys},
-			tripd_plan_queues_of(plan, &rules->eaches[i].count));
+		attr->each_bytes += trip_apply_each_bytes(&rules->eaches[i],
+			tripd_plan_queues_of(plan, &rules->eaches[i].count), plan->event_keys);
 	attr->each_bytes += plan->live.each_bytes == TRIPD_LIVE_EACH_BYTES ? attr->each_bytes
 									   : plan->live.each_bytes;
 	/* Rules that come later may police any of them. */
