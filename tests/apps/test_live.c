@@ -494,15 +494,6 @@ what_drops_for_a_time_lasts_no_longer(void **state)
 	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
 	"when web.packets rate >= 5pps over 1s until < 2pps for 1s " op "\n"
 
-static uint32_t
-fate_of(unsigned int count)
-{
-	struct trip_flow_count sum;
-
-	assert_int_equal(trip_apply_count_query(&live_bed.quota.counts[count], &sum), 0);
-	return sum.fate;
-}
-
 /* On flows that are made anew, too: until the rate is over, by what comes from then on. */
 static void
 what_a_rate_has_begun_goes_on(void **state)
@@ -523,30 +514,30 @@ what_a_rate_has_begun_goes_on(void **state)
 		assert_int_equal(live_bed.quota.n_trips, 1);
 		advance(500);
 		live_command(rates[i].next, 0);
-		assert_int_equal(fate_of(0), rates[i].fate);
+		assert_int_equal(tripd_bed_fate(&live_bed, 0), rates[i].fate);
 		/* It was not over, and goes on for as long as there is no less. */
 		for (unsigned int k = 0; k < 8; k++) {
 			live_packet(1);
 			advance(400);
-			assert_int_equal(fate_of(0), rates[i].fate);
+			assert_int_equal(tripd_bed_fate(&live_bed, 0), rates[i].fate);
 		}
 		/* It is told once that it begins, and ends. */
 		assert_int_equal(live_bed.quota.n_trips, 1);
 		advance(1050);
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&live_bed, 0), TRIP_FLOW_FATE_PASS);
 		assert_int_equal(live_bed.quota.n_trips, 2);
 		assert_true(live_bed.quota.trips[1].ends);
 		/* And begins again. */
 		for (unsigned int k = 0; k < 5; k++)
 			live_packet(1);
-		assert_int_equal(fate_of(0), rates[i].fate);
+		assert_int_equal(tripd_bed_fate(&live_bed, 0), rates[i].fate);
 		assert_int_equal(live_bed.quota.n_trips, 3);
 		/* A pass by hand ends it, for new flows, too. */
 		live_command("do pass web", 0);
 		live_command(rates[i].next, 0);
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&live_bed, 0), TRIP_FLOW_FATE_PASS);
 		live_command("reload t\n" WEB, 0);
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&live_bed, 0), TRIP_FLOW_FATE_PASS);
 		tripd_bed_close(&live_bed);
 	}
 }
@@ -595,15 +586,15 @@ what_others_hold_stays_so(void **state)
 		send_some(1, 1, false);
 		live_command(by_hand[i], 0);
 		live_command("do reset q", 0);
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+		assert_int_equal(tripd_bed_fate(&live_bed, 0), TRIP_FLOW_FATE_DROP);
 		live_command("reload t\n" SPENDING(" actions drop / end"), 0);
 		live_command("reload t\n" SPENDING(""), 0);
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+		assert_int_equal(tripd_bed_fate(&live_bed, 0), TRIP_FLOW_FATE_DROP);
 		live_command("do pass web", 0);
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&live_bed, 0), TRIP_FLOW_FATE_PASS);
 		live_command("reload t\n" SPENDING(" actions drop / end"), 0);
 		live_command("reload t\n" SPENDING(""), 0);
-		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(tripd_bed_fate(&live_bed, 0), TRIP_FLOW_FATE_PASS);
 		tripd_bed_close(&live_bed);
 	}
 }
@@ -618,9 +609,9 @@ what_passes_may_be_dropped_at_once(void **state)
 	assert_true(live_burst(1));
 	live_command("do pass web", 0);
 	assert_int_equal(live_bed.quota.n_trips, 1);
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(tripd_bed_fate(&live_bed, 0), TRIP_FLOW_FATE_DROP);
 	live_command("do reset q", 0);
-	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(tripd_bed_fate(&live_bed, 0), TRIP_FLOW_FATE_PASS);
 	tripd_bed_close(&live_bed);
 }
 
@@ -657,7 +648,7 @@ what_has_ended_lets_go_of_a_quota(void **state)
 		live_command("reload f\ncounter q\n" WEB DNS, 0);
 		send_some(9, 1, true);
 		send_some(1, 1, true);
-		assert_int_equal(fate_of(1), TRIP_FLOW_FATE_DELETED);
+		assert_int_equal(tripd_bed_fate(&live_bed, 1), TRIP_FLOW_FATE_DELETED);
 		live_check_cntr(live_bed.quota.counts[1].packets, 3);
 		expect_counted(1, 3);
 		live_check_cntr(live_bed.quota.counts[0].packets, 3);
