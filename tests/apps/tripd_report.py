@@ -328,9 +328,19 @@ def a_small_terminal_shows_whole_numbers(bench):
             assert long_name.startswith(name) and value == '0', live[titles + 3]
 
 
+def what_is_counted_by_keys_is_drawn_in_place(bench):
+    rules = DNS + 'each clients port 0 ipv4.src max 1k idle 1h\nwhen clients.packets >= 30 drop clients\n'
+    said = on_a_terminal(bench, 80, 24, dns(40) + web(7), rules)
+    rows = [line for line in said if line.startswith('clients:')]
+    assert rows, said
+    keys, packets, size = re.fullmatch(r'clients: (\d) keys? +(\d+) +([0-9,]+) +[0-9,]+ +[0-9,]+  drop *', rows[-1]).groups()
+    equal((keys, packets, size), ('1', '47', f'{sum(len(frame) for frame in dns(40) + web(7)):,}'), 'the last row')
+    assert all(len(line) <= 80 for line in rows), rows
+
+
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
      times_are_told, a_counter_that_stands_still_is_told, a_drop_for_a_time_is_told_twice, a_rate_is_told,
      what_a_rate_began_is_told_to_end, there_is_room_for_conditions, operations_do_what_they_say,
      a_quota_that_is_reset_loses_nothing, a_quota_of_bytes_is_in_the_column_of_bytes, one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
      a_trip_for_each_packet, trips_are_said_without_a_report, no_more_lines_than_there_may_be, a_long_text_is_cut_between_characters, nothing_arrives,
-     a_small_terminal_shows_whole_numbers)
+     a_small_terminal_shows_whole_numbers, what_is_counted_by_keys_is_drawn_in_place)

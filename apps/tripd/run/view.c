@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <trip.h>
 
 #include "apply/limit.h"
@@ -20,29 +21,34 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define CAUSE_MAX 256
 
+/* Room for `n` of `size` where there was some for `had`, which are kept; the others are 0. */
+static bool
+grow(void *array, unsigned int *had, unsigned int n, size_t size)
+{
+	char **rows = array, *more = *rows;
+
+	if (*rows == NULL || n > *had)
+		more = reallocarray(*rows, n + 1u, size);
+	if (more == NULL)
+		return false;
+	*rows = more;
+	if (n > *had)
+		memset(more + *had * size, 0, (n - *had) * size);
+	*had = RTE_MAX(*had, n);
+	return true;
+}
+
 /* Has room for all rules, of which there may be more. */
 static int
 follow(struct tripd_view *view)
 {
-	unsigned int counts = view->quota->rules->n_counts, whens = view->quota->rules->n_whens;
-	struct tripd_view_count *more_counts = view->counts;
-	struct trip_apply_limit *more_limits = view->limits;
+	const struct trip_rules *rules = view->quota->rules;
+	bool is_done =
+		grow(&view->counts, &view->n_counts, rules->n_counts, sizeof(*view->counts)) &&
+		grow(&view->eaches, &view->n_eaches, rules->n_eaches, sizeof(*view->eaches)) &&
+		grow(&view->limits, &view->n_whens, rules->n_whens, sizeof(*view->limits));
 
-	if (view->counts == NULL || counts > view->n_counts)
-		more_counts = reallocarray(view->counts, counts + 1u, sizeof(*more_counts));
-	if (more_counts == NULL)
-		return -ENOMEM;
-	view->counts = more_counts;
-	if (view->limits == NULL || whens > view->n_whens)
-		more_limits = reallocarray(view->limits, whens + 1u, sizeof(*more_limits));
-	if (more_limits == NULL)
-		return -ENOMEM;
-	view->limits = more_limits;
-	for (; view->n_counts < counts; view->n_counts++)
-		view->counts[view->n_counts] = (struct tripd_view_count){0};
-	for (; view->n_whens < whens; view->n_whens++)
-		view->limits[view->n_whens] = (struct trip_apply_limit){0};
-	return 0;
+	return is_done ? 0 : -ENOMEM;
 }
 
 int
@@ -58,6 +64,7 @@ void
 tripd_view_close(struct tripd_view *view)
 {
 	free(view->counts);
+	free(view->eaches);
 	free(view->limits);
 	memset(view, 0, sizeof(*view));
 }
@@ -124,56 +131,13 @@ fate_name(enum trip_flow_fate fate)
 					       : "deleted";
 }
 
-/* Behind the name of a count that is drawn in place; the narrower the terminal, the fewer, for part
- * of a number would be another one. */
-enum column {
-	PACKETS,
-	BYTES,
-	PACKET_RATE,
-	BIT_RATE,
-	FATE,
-	COLUMNS,
-};
-
-static const struct {
-	const char *title;
-	int width;
-	unsigned int from_width;
-} columns[] = {
-	[PACKETS] = {"packets", 12, 0},
-	[BYTES] = {"bytes", 14, 53},
-	[PACKET_RATE] = {"packet/s", 12, 65},
-	[BIT_RATE] = {"bit/s", 14, 79},
-	[FATE] = {"  fate", -9, 39},
-};
-
-static void
-draw_live(struct tripd_screen *screen, const char *colour, const char *name,
-	const char *fate_colour, const char *const cells[COLUMNS])
-{
-	int taken = 0, room;
-	char line[256];
-	int n = 0;
-
-	for (unsigned int i = 0; i < COLUMNS; i++)
-		if (screen->width >= columns[i].from_width)
-			taken += abs(columns[i].width);
-	room = (int)RTE_MIN(screen->width, TRIP_RULES_NAME_MAX + (unsigned int)taken) - taken;
-	for (unsigned int i = 0; i < COLUMNS; i++)
-		if (screen->width >= columns[i].from_width)
-			n += snprintf(line + n, sizeof(line) - (size_t)n, "%s%*s",
-				i == FATE ? fate_colour : "", columns[i].width, cells[i]);
-	tripd_screen_say(screen, "%s%-*.*s%s%s", colour, room, room, name, line,
-		tripd_screen_colour(screen, TRIPD_PLAIN));
-}
-
 static void
 draw_count(struct tripd_view *view, unsigned int i, bool rates)
 {
 	const struct tripd_quota *quota = view->quota;
 	struct tripd_screen *screen = &view->screen;
 	const char *name = quota->rules->counts[i].name, *fate, *colour;
-	char packets[16], bytes[16], pps[16], bps[16], indented[16];
+	char packets[16], bytes[16];
 	struct trip_flow_count count = {.size = sizeof(count)};
 
 	(void)trip_apply_count_query(&quota->counts[i], &count);
@@ -183,32 +147,14 @@ draw_count(struct tripd_view *view, unsigned int i, bool rates)
 			: count.fate == TRIP_FLOW_FATE_DROP || count.fate == TRIP_FLOW_FATE_POLICE
 				? TRIPD_YELLOW
 				: TRIPD_DIM);
-	tripd_describe_number(count.packets, packets);
-	tripd_describe_number(count.bytes, bytes);
-	if (!rates) {
-		tripd_screen_say(screen, "%-32s %12s %14s  %s%s%s", name, packets, bytes, colour,
-			fate, tripd_screen_colour(screen, TRIPD_PLAIN));
+	if (rates) {
+		tripd_view_count_row(screen, name, &view->counts[i], colour, fate);
 		return;
 	}
-	tripd_describe_number((uint64_t)view->counts[i].packet_rate, pps);
-	tripd_describe_number((uint64_t)(view->counts[i].byte_rate * 8), bps);
-	snprintf(indented, sizeof(indented), "  %s", fate);
-	draw_live(screen, "", name, colour, (const char *[]){packets, bytes, pps, bps, indented});
-}
-
-static void
-draw_titles(struct tripd_screen *screen, bool rates)
-{
-	const char *bold = tripd_screen_colour(screen, TRIPD_BOLD);
-	const char *cells[COLUMNS];
-
-	for (unsigned int i = 0; i < COLUMNS; i++)
-		cells[i] = columns[i].title;
-	if (rates)
-		draw_live(screen, bold, "count", "", cells);
-	else
-		tripd_screen_say(screen, "%s%-32s %12s %14s  %s%s", bold, "count", "packets",
-			"bytes", "fate", tripd_screen_colour(screen, TRIPD_PLAIN));
+	tripd_describe_number(count.packets, packets);
+	tripd_describe_number(count.bytes, bytes);
+	tripd_screen_say(screen, "%-32s %12s %14s  %s%s%s", name, packets, bytes, colour, fate,
+		tripd_screen_colour(screen, TRIPD_PLAIN));
 }
 
 /* A quota of bytes is among bytes, where there is room for them. */
@@ -218,14 +164,14 @@ draw_counter(struct tripd_view *view, unsigned int i, bool rates)
 	const struct trip_rules_counter *counter = &view->quota->rules->counters[i];
 	bool of_bytes = counter->quota != NULL &&
 			counter->quota->events == TRIP_CNTR_EVENTS_BYTES &&
-			(!rates || view->screen.width >= columns[BYTES].from_width);
-	const char *cells[COLUMNS] = {"", "", "", "", ""};
+			(!rates || view->screen.width >= TRIPD_VIEW_BYTES_WIDTH);
+	const char *cells[TRIPD_VIEW_COLUMNS] = {"", "", "", "", ""};
 	char value[16];
 
 	tripd_describe_number(trip_cntr_read(view->quota->counters[i]), value);
-	cells[of_bytes ? BYTES : PACKETS] = value;
+	cells[of_bytes ? TRIPD_VIEW_BYTES : TRIPD_VIEW_PACKETS] = value;
 	if (rates)
-		draw_live(&view->screen, "", counter->name, "", cells);
+		tripd_view_row(&view->screen, "", counter->name, "", cells);
 	else if (of_bytes)
 		tripd_screen_say(&view->screen, "%-32s %12s %14s", counter->name, "", value);
 	else
@@ -236,14 +182,16 @@ static void
 draw(struct tripd_view *view, bool rates)
 {
 	const struct trip_rules *rules = view->quota->rules;
-	unsigned int all = 0, room, left;
+	unsigned int n_eaches = rates ? rules->n_eaches : 0, all = 0, room, left;
 
 	tripd_screen_say(&view->screen, "%s", "");
-	draw_titles(&view->screen, rates);
+	tripd_view_titles(&view->screen, rates);
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		all += !rules->counts[i].gone;
 	for (unsigned int i = 0; i < rules->n_counters; i++)
 		all += !rules->counters[i].gone;
+	for (unsigned int i = 0; i < n_eaches; i++)
+		all += !rules->eaches[i].count.gone;
 	room = tripd_screen_room(&view->screen);
 	left = all <= room ? all : room > 0 ? room - 1 : 0;
 	all -= left;
@@ -255,6 +203,11 @@ draw(struct tripd_view *view, bool rates)
 	for (unsigned int i = 0; i < rules->n_counters && left > 0; i++)
 		if (!rules->counters[i].gone) {
 			draw_counter(view, i, rates);
+			left--;
+		}
+	for (unsigned int i = 0; i < n_eaches && left > 0; i++)
+		if (!rules->eaches[i].count.gone) {
+			tripd_view_each_row(view, i);
 			left--;
 		}
 	if (all > 0)
@@ -355,19 +308,17 @@ say_news(struct tripd_view *view)
 }
 
 static void
-measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
+measure_rates(struct tripd_view *view, uint64_t now)
 {
-	struct trip_flow_count now = {.size = sizeof(now)};
-	double per_s = 1e9 / (double)elapsed_ns;
+	double per_s = view->drawn_ns != 0 ? 1e9 / (double)(now - view->drawn_ns) : 0;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	for (unsigned int i = 0; i < view->quota->rules->n_counts; i++) {
-		struct tripd_view_count *count = &view->counts[i];
-
-		(void)trip_apply_count_query(&view->quota->counts[i], &now);
-		*count = (struct tripd_view_count){now.packets, now.bytes,
-			(double)(now.packets - count->packets) * per_s,
-			(double)(now.bytes - count->bytes) * per_s};
+		(void)trip_apply_count_query(&view->quota->counts[i], &count);
+		tripd_view_count(&view->counts[i], count.packets, count.bytes, per_s);
 	}
+	tripd_view_eaches_measure(view, per_s);
+	view->drawn_ns = now;
 }
 
 void
@@ -383,11 +334,8 @@ tripd_view_update(struct tripd_view *view)
 	if (!redraw && !losses && view->n_left_out == 0 && view->said == view->quota->n_trips &&
 		view->said_periods == view->quota->periods.n_lines)
 		return;
-	if (redraw) {
-		if (view->drawn_ns != 0)
-			measure_rates(view, now - view->drawn_ns);
-		view->drawn_ns = now;
-	}
+	if (redraw)
+		measure_rates(view, now);
 	tripd_screen_begin(&view->screen);
 	say_news(view);
 	if (losses)

@@ -7,9 +7,15 @@
 #include <stdint.h>
 
 #include "screen.h"
+#include "view_row.h"
 
 struct trip_apply_limit;
 struct tripd_quota;
+
+struct tripd_view_each {
+	struct tripd_view_count count;
+	uint64_t keys, held;
+};
 
 /* What a person sees of a run: each trip as it happens, counts and rates in place. */
 struct tripd_view {
@@ -23,13 +29,11 @@ struct tripd_view {
 	/* Of each `when`, and how many of them have left out what is still to be told. */
 	struct trip_apply_limit *limits;
 	unsigned int n_left_out;
-	/* Of each count when it was drawn. */
-	struct tripd_view_count {
-		uint64_t packets, bytes;
-		double packet_rate, byte_rate;
-	} * counts;
+	/* Of each count, and each `each`, when it was drawn. */
+	struct tripd_view_count *counts;
+	struct tripd_view_each *eaches;
 	/* Rules that there is room for. */
-	unsigned int n_counts, n_whens;
+	unsigned int n_counts, n_eaches, n_whens;
 };
 
 /* Returns 0 or -ENOMEM; close in any case. */
@@ -47,6 +51,10 @@ void tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota);
 
 /* Says the last trips and periods, and the final counts. */
 void tripd_view_end(struct tripd_view *view);
+
+/* What is counted by keys, in place: measured for all of them, and a row for one. */
+void tripd_view_eaches_measure(struct tripd_view *view, double per_s);
+void tripd_view_each_row(struct tripd_view *view, unsigned int i);
 
 /* Says what has been counted by keys, those that have had most of each statement. */
 void tripd_view_eaches(struct tripd_view *view);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a person sees at the end of what was counted by keys. */
+/* What a person sees of what is counted by keys: a row of each statement in place, its keys at the
+ * end. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -46,6 +47,38 @@ say_keys(struct tripd_screen *screen, const struct tripd_each *each,
 	if (n == TOP && info->keys > told)
 		tripd_screen_say(screen, "  %s%" PRIu64 " more keys",
 			info->tables > 1 ? "at most " : "", info->keys - told);
+}
+
+void
+tripd_view_eaches_measure(struct tripd_view *view, double per_s)
+{
+	const struct tripd_quota *quota = view->quota;
+
+	for (unsigned int i = 0; i < quota->rules->n_eaches; i++) {
+		struct tripd_view_each *each = &view->eaches[i];
+		struct trip_each_info info = {0};
+
+		tripd_quota_each_info(&quota->eaches[i], &info);
+		tripd_view_count(&each->count, info.packets, info.bytes, per_s);
+		each->keys = info.keys;
+		each->held = info.held;
+	}
+}
+
+/* The keys themselves would take a walk through the tables for each picture. */
+void
+tripd_view_each_row(struct tripd_view *view, unsigned int i)
+{
+	const struct tripd_view_each *each = &view->eaches[i];
+	const struct tripd_screen *screen = &view->screen;
+	char name[TRIP_RULES_NAME_MAX + 32], keys[16];
+
+	tripd_describe_number(each->keys, keys);
+	snprintf(name, sizeof(name), "%s: %s key%s", view->quota->rules->eaches[i].count.name, keys,
+		each->keys == 1 ? "" : "s");
+	tripd_view_count_row(&view->screen, name, &each->count,
+		tripd_screen_colour(screen, each->held > 0 ? TRIPD_YELLOW : TRIPD_GREEN),
+		each->held > 0 ? "drop" : "pass");
 }
 
 void
