@@ -154,6 +154,16 @@ def end(bench, process):
         return json.load(file)
 
 
+def whens_of_keys_come_by_a_file(bench):
+    """tripctl when has counters of its own, of which keys have none."""
+    process = start(bench, SOURCES)
+    for name in 'sources', 'sources.packets':
+        code, out, err = control(bench, 'when', f'{name} >= 10', 'log')
+        equal((code, out), (2, ''), f'exit code and stdout, which said {err}')
+        assert "\"sources\" is an `each', whose keys trip in tripd" in err, err
+    end(bench, process)
+
+
 def apply(bench, text):
     return control(bench, 'apply', bench.file('more', text))
 
@@ -600,5 +610,5 @@ main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowe
      anybody_may_look_at_keys,
      a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
      a_trip_tells_what_is_behind_it, a_key_that_trips_is_dropped, a_dropped_key_passes_after_its_time, what_finds_no_room_is_told,
-     keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go,
+     keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, whens_of_keys_come_by_a_file,
      keys_that_are_reset_begin_anew, keys_that_are_reset_trip_again, what_it_takes_is_told_before)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A domain's counters by id, for those who show what refers to them. */
+/* A domain's counters by id, for those who show what refers to them, and the names of its keys. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,36 +17,56 @@ by_id(const void *a, const void *b)
 	return (one->id > other->id) - (one->id < other->id);
 }
 
-int
-tripctl_names_read(struct tripctl_names *names, struct trip_client *client)
+/* All records of a kind, in `array` that has room for `max`. */
+static int
+read_all(struct trip_client *client, enum trip_client_kind kind, void *array, size_t size,
+	size_t *n, size_t *max)
 {
+	char **records = array;
 	uint64_t cursor = 0;
 	int got;
 
-	names->n = 0;
+	*n = 0;
 	do {
-		if (names->max - names->n < ROOM) {
-			size_t max = 2 * names->max + ROOM;
-			void *grown = realloc(names->cntrs, max * sizeof(*names->cntrs));
+		if (*max - *n < ROOM) {
+			char *grown = realloc(*records, (2 * *max + ROOM) * size);
 
 			if (grown == NULL)
 				return -ENOMEM;
-			names->cntrs = grown;
-			names->max = max;
+			*records = grown;
+			*max = 2 * *max + ROOM;
 		}
-		got = trip_client_list(client, TRIP_CLIENT_CNTR, &cursor, names->cntrs + names->n,
-			sizeof(*names->cntrs), names->max - names->n);
+		got = trip_client_list(
+			client, kind, &cursor, *records + *n * size, size, *max - *n);
 		if (got > 0)
-			names->n += (size_t)got;
+			*n += (size_t)got;
 	} while (got > 0);
-	qsort(names->cntrs, names->n, sizeof(*names->cntrs), by_id);
 	return got;
+}
+
+int
+tripctl_names_read(struct tripctl_names *names, struct trip_client *client)
+{
+	int error = read_all(client, TRIP_CLIENT_CNTR, &names->cntrs, sizeof(*names->cntrs),
+		&names->n, &names->max);
+
+	if (names->n > 0)
+		qsort(names->cntrs, names->n, sizeof(*names->cntrs), by_id);
+	return error;
+}
+
+int
+tripctl_names_read_eaches(struct tripctl_names *names, struct trip_client *client)
+{
+	return read_all(client, TRIP_CLIENT_EACH, &names->eaches, sizeof(*names->eaches),
+		&names->n_eaches, &names->max_eaches);
 }
 
 void
 tripctl_names_free(struct tripctl_names *names)
 {
 	free(names->cntrs);
+	free(names->eaches);
 	*names = (struct tripctl_names){0};
 }
 

@@ -6,15 +6,18 @@
 
 #include <trip_client.h>
 
-/* A domain's counters by id, as they were when they were read. */
+/* A domain's counters by id, and what it counts by keys, as they were when they were read. */
 struct tripctl_names {
 	/* In the order of ids. */
 	struct trip_client_cntr *cntrs;
 	size_t n, max;
+	struct trip_client_each *eaches;
+	size_t n_eaches, max_eaches;
 };
 
-/* Reads them: 0, -ENOMEM, or as trip_client_list(). */
+/* Reads the counters, or what is counted by keys: 0, -ENOMEM, or as trip_client_list(). */
 int tripctl_names_read(struct tripctl_names *names, struct trip_client *client);
+int tripctl_names_read_eaches(struct tripctl_names *names, struct trip_client *client);
 void tripctl_names_free(struct tripctl_names *names);
 
 /* NULL: it was not there. */

@@ -73,6 +73,26 @@ is_count_of_domain(const struct tripctl_names *names, const char *name)
 	return false;
 }
 
+/* Keys trip where their packets are counted, which is in tripd. */
+static int
+check_no_keys(const struct text *text, const char *word)
+{
+	const char *tail = tail_of(word);
+	size_t length = tail != NULL ? (size_t)(tail - word) : strlen(word);
+
+	for (size_t i = 0; i < text->names->n_eaches; i++) {
+		const char *name = text->names->eaches[i].name;
+
+		if (strlen(name) == length && memcmp(name, word, length) == 0 &&
+			!is_defined(text, name))
+			return tripctl_complain(TRIPCTL_EXIT_USAGE,
+				"\"%s\" is an `each', whose keys trip in tripd: such a `when' "
+				"comes by tripctl apply FILE",
+				name);
+	}
+	return 0;
+}
+
 /* A word that may be a name: where only the domain knows it, it gets a definition. So does behind
  * `when` the name of a count: a mistake, and the language says which. */
 static int
@@ -99,7 +119,8 @@ define(struct text *text, const char *word, bool behind_when)
 	return note_defined(text, name);
 }
 
-/* Each word of the command line may hold several of the language. */
+/* Each word of the command line may hold several of the language. Returns 0, -ENOMEM, or an exit
+ * code of what has been said. */
 static int
 define_all(struct text *text, char *const *words, unsigned int n)
 {
@@ -112,7 +133,9 @@ define_all(struct text *text, char *const *words, unsigned int n)
 		if (copy == NULL)
 			return -ENOMEM;
 		for (char *word; error == 0 && (word = strsep(&rest, " \t\n(),<>=")) != NULL;) {
-			error = define(text, word, behind_when);
+			error = behind_when ? check_no_keys(text, word) : 0;
+			if (error == 0)
+				error = define(text, word, behind_when);
 			behind_when = strcmp(word, "when") == 0;
 		}
 		free(copy);
@@ -226,7 +249,7 @@ tripctl_statement_parse(struct tripctl_statement *statement, const struct tripct
 	error = note_own(&text, words, n);
 	if (error == 0)
 		error = define_all(&text, words, n);
-	if (fclose(text.file) != 0 || error != 0)
+	if (fclose(text.file) != 0 || error < 0)
 		error = tripctl_complain(TRIPCTL_EXIT_RUN, "no memory for a statement");
 	if (error == 0)
 		error = parse(statement, text.bytes, text.length);

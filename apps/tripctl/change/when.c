@@ -248,7 +248,8 @@ run_statements(
 	when.words[when.n_words++] = word;
 	tripctl_options_parse(ctl, line, argc, argv, &when);
 	code = tripctl_connect(ctl, when.timeout_ns);
-	if (code == 0 && (error = tripctl_names_read(&names, ctl->client)) != 0)
+	if (code == 0 && ((error = tripctl_names_read(&names, ctl->client)) != 0 ||
+				 (error = tripctl_names_read_eaches(&names, ctl->client)) != 0))
 		code = tripctl_fail(error);
 	if (code == 0)
 		code = tripctl_statement_parse(&when.statement, &names, when.words, when.n_words);
