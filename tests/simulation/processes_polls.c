@@ -145,13 +145,26 @@ processes_polls_change(struct user *user, const struct act *act)
 
 /* --- polled --- */
 
-/* It is due, and was all the time: others may be just changing it. */
+/* It is due when the call begins: others may be just changing it. */
 static bool
 is_due(const struct user *user, const struct member *member, const struct trip_cell_sample *before)
 {
 	return member->handle != NULL && !member->vague &&
 	       !processes_waits_is_unrung(member->handle) &&
 	       !processes_waits_is_same(&member->reported, &before[member->handle - user->handles]);
+}
+
+/* And was all the time. A later generation stays one. What its values alone tell of, a set or an
+ * error meanwhile may make what was reported, just before its generation says so: then the next
+ * call has to report it. */
+static bool
+stays_due(const struct member *member, const struct trip_cell_sample *before,
+	const struct trip_cell_sample *after)
+{
+	if (before->errgen != member->reported.errgen || before->setgen != member->reported.setgen)
+		return true;
+	return before->errgen == after->errgen && before->setgen == after->setgen &&
+	       !processes_waits_is_unrung(member->handle);
 }
 
 static void
@@ -175,12 +188,23 @@ is_reported(const struct member *member, void *const *contexts, int n)
 	return false;
 }
 
+/* It is not among the n that are. */
+static void
+check_missed(struct member *member, bool due, int n, bool full)
+{
+	member->missed = due ? member->missed + (unsigned int)n : 0;
+	sim_expect(!due || full, "a member of a poll set has changed, and is not reported");
+	sim_expect(member->missed < HANDLES,
+		"a member of a poll set has changed, and others come again and again");
+}
+
 static void
 poll_once(struct user *user, struct poll_set *set, uint32_t count)
 {
-	struct trip_cell_sample before[HANDLES];
+	struct trip_cell_sample before[HANDLES], after[HANDLES];
 	bool due[HANDLES];
 	void *contexts[HANDLES];
+	ptrdiff_t at;
 	int n;
 
 	sim_op("polls %u members for %u", count_members(set), count);
@@ -193,6 +217,7 @@ poll_once(struct user *user, struct poll_set *set, uint32_t count)
 	processes_check_error(user, "trip_poll()", n < 0 ? n : 0, 0, 0);
 	sim_expect(n <= (int)count, "%d members are reported, and there is room for %u", n, count);
 	check_reported(set, contexts, n);
+	processes_waits_sample(user, after);
 	for (uint32_t i = 0; i < HANDLES && n >= 0; i++) {
 		struct member *member = &set->members[i];
 
@@ -202,11 +227,9 @@ poll_once(struct user *user, struct poll_set *set, uint32_t count)
 			note_reported(user, member);
 			continue;
 		}
-		member->missed = due[i] ? member->missed + (unsigned int)n : 0;
-		sim_expect(!due[i] || n == (int)count,
-			"a member of a poll set has changed, and is not reported");
-		sim_expect(member->missed < HANDLES,
-			"a member of a poll set has changed, and others come again and again");
+		at = member->handle - user->handles;
+		check_missed(member, due[i] && stays_due(member, &before[at], &after[at]), n,
+			n == (int)count);
 	}
 }
 
