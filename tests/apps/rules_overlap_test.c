@@ -157,6 +157,52 @@ test_message(void **state)
 }
 
 /* Of networks and of overlaps, in the order of the file, however often they are looked for. */
+/* A pattern that has no packet with the key is warned about, and no other. */
+static void
+test_keys(void **state)
+{
+	static const struct {
+		const char *key, *pattern, *lacks;
+	} cases[] = {
+		{"ipv4.src", "eth / ipv6", "ipv4.src"},
+		{"ipv4.src", "eth / vlan / ipv4 dst is 10.0.0.1", NULL},
+		{"ipv6.dst", "ipv4 / gre / ipv6", "ipv6.dst"},
+		{"ip.src", "eth / ipv6", NULL},
+		{"ip.src", "eth / mpls", "ip.src"},
+		{"ipv4.dst,l4.dst", "ipv4 / icmp", "l4.dst"},
+		{"ipv4.dst,l4.dst", "ipv4 proto is 17", NULL},
+		{"l4.src", "eth / ipv6 / sctp", NULL},
+		{"l4.src", "ipv4 / esp", "l4.src"},
+		{"vlan.vid", "eth type is 0x0800", "vlan.vid"},
+		{"vlan.vid", "eth / vlan / vlan", NULL},
+		{"proto", "eth type is 0x0806", "proto"},
+		{"vxlan.vni", "udp dst is 53", "vxlan.vni"},
+		{"vxlan.vni", "udp / vxlan / eth / ipv4", NULL},
+		{"mpls.label", "eth / ipv4", "mpls.label"},
+		{"gtpu.teid", "tcp", "gtpu.teid"},
+		{"gtpu.teid", "ipv6 / udp / gtpu", NULL},
+	};
+
+	for (size_t i = 0; i < RTE_DIM(cases); i++) {
+		char text[256], wanted[128];
+		struct trip_rules *rules;
+
+		snprintf(text, sizeof(text), "each k port 0 %s max 10 idle 1s pattern %s / end\n",
+			cases[i].key, cases[i].pattern);
+		print_message("%s", text);
+		rules = good(text);
+		assert_int_equal(rules->warnings->n_list, cases[i].lacks != NULL);
+		if (cases[i].lacks != NULL) {
+			snprintf(wanted, sizeof(wanted),
+				"warning: no packet of this pattern has %s: 'k' counts nothing",
+				cases[i].lacks);
+			assert_string_equal(rules->warnings->list[0].message, wanted);
+			assert_int_equal(rules->warnings->list[0].column, 6);
+		}
+		trip_rules_free(rules);
+	}
+}
+
 static void
 test_networks(void **state)
 {
@@ -407,6 +453,7 @@ main(void)
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_message),
 		cmocka_unit_test(test_networks),
+		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_size),

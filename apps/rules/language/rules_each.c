@@ -239,6 +239,12 @@ trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *
 	};
 }
 
+const char *
+trip_rules_each_word(enum trip_each_field field)
+{
+	return fields[field].word;
+}
+
 void
 trip_rules_each_words(const struct trip_rules_each *each, char words[TRIP_RULES_EACH_KEY_MAX])
 {
@@ -273,6 +279,7 @@ trip_rules_each_commit(struct trip_rules_ctx *ctx)
 			ctx->count.n_patterns);
 	trip_rules_build_place(ctx);
 	each->count = ctx->count;
+	trip_rules_each_meets(ctx, each);
 	ctx->count = (struct trip_rules_count){0};
 	ctx->symbol.index = rules->n_eaches;
 	rules->eaches[rules->n_eaches++] = *each;

@@ -410,6 +410,10 @@ void trip_rules_each_max(struct trip_rules_ctx *ctx, const struct trip_rules_spa
 void trip_rules_each_full(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
 void trip_rules_each_idle(struct trip_rules_ctx *ctx, const struct trip_rules_span *time);
 void trip_rules_each_commit(struct trip_rules_ctx *ctx);
+const char *trip_rules_each_word(enum trip_each_field field);
+
+/* rules_each_meets.c: warns where no packet of its pattern has its key. */
+void trip_rules_each_meets(struct trip_rules_ctx *ctx, const struct trip_rules_each *each);
 /* How many there are. */
 void trip_rules_each_check(struct trip_rules_ctx *ctx);
 /* The condition of the `when` of this index, which is of the keys of an `each`; its ref is that of
