@@ -50,9 +50,10 @@ fake_hws_hold(bool hold)
 }
 
 void
-fake_hws_at_pull(void (*function)(void))
+fake_hws_at_pull(unsigned int left, void (*function)(void))
 {
 	pthread_mutex_lock(&nic->lock);
+	hws->at_left = left;
 	hws->at_pull = function;
 	pthread_mutex_unlock(&nic->lock);
 }

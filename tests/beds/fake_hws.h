@@ -41,9 +41,9 @@ void fake_hws_configure(uint16_t port_id, uint32_t queue, uint32_t size, uint32_
 
 /* Nothing completes until let go. */
 void fake_hws_hold(bool hold);
-/* Runs in the next look at operations that have been pushed, which completes none; later ones
- * complete all. */
-void fake_hws_at_pull(void (*function)(void));
+/* Runs in the next look at operations that have been pushed, of which no more than `left` are left,
+ * which completes none; later ones complete all. */
+void fake_hws_at_pull(unsigned int left, void (*function)(void));
 /* Whether an operation is under way that has been pushed. */
 bool fake_hws_is_waiting(void);
 

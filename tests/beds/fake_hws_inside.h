@@ -54,6 +54,7 @@ struct fake_hws_op {
 extern struct fake_hws_state {
 	bool configured, hold, eager, has_thread;
 	void (*at_pull)(void);
+	unsigned int at_left;
 	uint32_t counters, queue, size;
 	pthread_t thread;
 	struct fake_hws_op ops[FAKE_HWS_QUEUE_MAX];

@@ -214,7 +214,8 @@ rte_flow_pull(uint16_t port_id, uint32_t queue_id, struct rte_flow_op_result res
 		most = 0;
 	if (hws->eager)
 		most = n_res;
-	if (hws->at_pull != NULL && hws->n_ops > 0 && hws->ops[0].pushed) {
+	if (hws->at_pull != NULL && hws->n_ops > 0 && hws->n_ops <= hws->at_left &&
+		hws->ops[0].pushed) {
 		function = hws->at_pull;
 		hws->at_pull = NULL;
 		hws->eager = true;

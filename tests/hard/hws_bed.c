@@ -14,14 +14,20 @@ static const struct fake_nic hws = {.driver = "mlx5_pci",
 	.keeps_shared = true,
 	.templates = true};
 
-void
-hws_open_stopped(void)
+static void
+open_domain(const struct fake_nic *nic)
 {
 	static const struct trip_domain_attr tune = {.max_flows = HWS_MANY + 16};
 
 	fake_hws_open(harness_seed);
-	hard_open_domain(1, &hws, &tune);
+	hard_open_domain(1, nic, &tune);
 	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
+}
+
+void
+hws_open_stopped(void)
+{
+	open_domain(&hws);
 }
 
 void
@@ -31,13 +37,29 @@ hws_open_started(uint32_t flow_queue)
 	hard_open_port(flow_queue);
 }
 
+static void
+open_port(void)
+{
+	if (trip_port_prepare(hard_bed.port_id, HWS_MANY) != 0)
+		fail_msg("%s", trip_error_message());
+	hws_open_started(0);
+}
+
 void
 hws_open(void)
 {
 	hws_open_stopped();
-	if (trip_port_prepare(hard_bed.port_id, HWS_MANY) != 0)
-		fail_msg("%s", trip_error_message());
-	hws_open_started(0);
+	open_port();
+}
+
+void
+hws_open_forgetful(void)
+{
+	struct fake_nic forgetful = hws;
+
+	forgetful.keeps_shared = false;
+	open_domain(&forgetful);
+	open_port();
 }
 
 static void

@@ -18,6 +18,8 @@ extern struct trip_flow *hws_flows[HWS_MANY];
 void hws_open_stopped(void);
 void hws_open_started(uint32_t flow_queue);
 void hws_open(void);
+/* A device that keeps no counter when it stops. */
+void hws_open_forgetful(void);
 void hws_close(void);
 /* What is left is the driver's to throw away, with the port. */
 void hws_close_with_rest(void);

@@ -219,7 +219,7 @@ hws_removal_as_the_device_answers(void **state)
 
 	hws_open();
 	flow = hard_create(1000, true);
-	fake_hws_at_pull(remove_device);
+	fake_hws_at_pull(1, remove_device);
 	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
 	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
 	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_REMOVED]) == 1);
@@ -283,6 +283,45 @@ hws_recovery_ends_the_wait(void **state)
 	hws_close();
 }
 
+/* The driver throws all away, also what it was asked for last. */
+static void
+begin_recovery(void)
+{
+	fake_nic_event(RTE_ETH_EVENT_ERR_RECOVERING);
+	fake_hws_drain();
+	fake_hws_flush();
+	fake_nic_flush();
+}
+
+/* Rules are waited for because of a stop, and some have gone: counters that the driver has thrown
+ * away meanwhile are neither read to the last nor given back. */
+static void
+hws_recovery_in_a_stop(void **state)
+{
+	/* Without jumps, which go first. */
+	const struct trip_flow_attr attr = {
+		.engine = TRIP_FLOW_ENGINE_HW, .recreate = true, .group = 5};
+	const unsigned int n = 20;
+
+	hws_open_forgetful();
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(hard_try_create(traffic_pattern((uint16_t)(1000 + i)), &attr,
+					 &hws_flows[i], NULL),
+			0);
+	fake_hws_at_pull(n / 2, begin_recovery);
+	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
+	assert_int_equal(fake_nic_rules(), 0);
+	fake_nic_event(RTE_ETH_EVENT_RECOVERY_SUCCESS);
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_STOPPED]) == 2);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	assert_int_equal(fake_nic_rules(), n);
+	for (unsigned int i = 0; i < n; i++)
+		hard_expect_flow(hws_flows[i], 0, TRIP_FLOW_FATE_PASS);
+	for (unsigned int i = 0; i < n; i++)
+		hard_destroy(hws_flows[i]);
+	hws_close();
+}
+
 /* All is gone, the configuration too; the application brings it back. */
 static void
 hws_reset_begins_anew(void **state)
@@ -318,6 +357,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hws_reset_begins_anew),
 	cmocka_unit_test(hws_reset_ends_the_wait),
 	cmocka_unit_test(hws_recovery_ends_the_wait),
+	cmocka_unit_test(hws_recovery_in_a_stop),
 };
 
 HARNESS_MAIN(TRAFFIC_VDEV, tests)
