@@ -7,6 +7,8 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
+#include <trip_flow_item.h>
+
 #include "batch.h"
 #include "draft.h"
 #include "rule.h"
@@ -29,6 +31,19 @@ copy(enum rte_flow_conv_op op, const void *from)
 	return to;
 }
 
+/* A driver may have another idea of what an item without a mask matches: mlx5 DV matches IPv4 by
+ * time to live and protocol, too. */
+static void
+say_masks(struct rte_flow_item *item)
+{
+	for (; item->type != RTE_FLOW_ITEM_TYPE_END; item++) {
+		const struct trip_flow_item *known = trip_flow_item_of((int)item->type);
+
+		if (item->spec != NULL && item->mask == NULL && known != NULL)
+			item->mask = known->mask;
+	}
+}
+
 int
 trip_rule_init(struct trip_rule *rule, uint32_t group, uint32_t priority,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions)
@@ -38,8 +53,10 @@ trip_rule_init(struct trip_rule *rule, uint32_t group, uint32_t priority,
 	*rule = (struct trip_rule){.order = {.group = group, .priority = priority}};
 	rule->order.pattern = copy(RTE_FLOW_CONV_OP_PATTERN, pattern);
 	rule->order.actions = copy(RTE_FLOW_CONV_OP_ACTIONS, actions != NULL ? actions : &none);
-	if (rule->order.pattern != NULL && rule->order.actions != NULL)
+	if (rule->order.pattern != NULL && rule->order.actions != NULL) {
+		say_masks(rule->order.pattern);
 		return 0;
+	}
 	trip_rule_fini(rule);
 	return -ENOMEM;
 }

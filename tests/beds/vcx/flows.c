@@ -267,6 +267,35 @@ flows_4000_rules_count_exactly(void **state)
 	count_exactly(4000);
 }
 
+/* An item that has no mask of its own matches by rte_flow's, as in software: by addresses, and by
+ * ports. */
+static void
+flows_without_masks_match_by_the_default_ones(void **state)
+{
+	const struct rte_flow_item_ipv4 ip = {
+		.hdr = {.src_addr = RTE_BE32(0x0a000001), .dst_addr = RTE_BE32(0x0a000002)}};
+	const struct rte_flow_item_udp udp = {
+		.hdr = {.src_port = RTE_BE16(7), .dst_port = RTE_BE16(1000)}};
+	const struct rte_flow_item pattern[] = {{.type = RTE_FLOW_ITEM_TYPE_ETH},
+		{.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &ip},
+		{.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &udp}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	const struct rte_flow_action drop[] = {
+		{.type = RTE_FLOW_ACTION_TYPE_DROP}, {.type = RTE_FLOW_ACTION_TYPE_END}};
+	struct trip_flow_attr attr = {sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW};
+
+	open_all();
+	attr.cntrs = &packets;
+	attr.n_cntrs = 1;
+	if (trip_flow_create(port, &attr, pattern, drop, &flows[0], NULL) != 0)
+		fail_msg("%s", trip_error_message());
+	assert_int_equal(send_packets(1000, 5).dropped, 5);
+	assert_int_equal(send_packets(1001, 3).dropped, 0);
+	harness_until(count_of(flows[0]).packets == 5);
+	destroy(flows[0]);
+	drain();
+	close_all();
+}
+
 static void
 flows_trip_in_threshold_order(void **state)
 {
@@ -586,6 +615,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(flows_1_rule_counts_exactly),
 		cmocka_unit_test(flows_100_rules_count_exactly),
 		cmocka_unit_test(flows_4000_rules_count_exactly),
+		cmocka_unit_test(flows_without_masks_match_by_the_default_ones),
 		cmocka_unit_test(flows_trip_in_threshold_order),
 		cmocka_unit_test(flows_refresh_lag_is_as_the_table_has_it),
 		cmocka_unit_test(flows_drop_misses_no_packet),
