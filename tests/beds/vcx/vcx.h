@@ -46,7 +46,7 @@ struct vcx_injected {
 enum vcx_tx_mode {
 	VCX_TX_DROP,
 	VCX_TX_CAPTURE, /* kept, at most 4096, for vcx_tx_read() */
-	VCX_TX_LOOP,    /* received by the same port */
+	VCX_TX_LOOP,    /* received by the same port, patiently */
 	VCX_TX_WIRE,    /* received by the other port */
 };
 

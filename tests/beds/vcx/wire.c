@@ -23,11 +23,14 @@ pause_us(long us)
 /* ---- in ----------------------------------------------------------------------------------------
  */
 
-/* Follows the rules from a table on and leaves in `end` what the last one does. */
-static void
+/* Follows the rules from a table on and leaves in `end` what the last one does. True where it has
+ * counted. */
+static bool
 steer(const struct vcx_table *table, const struct vcx_packet *packet, bool count,
 	struct vcx_actions *end)
 {
+	bool counted = false;
+
 	*end = (struct vcx_actions){.drop = false};
 	for (unsigned i = 0; table != NULL && i < TABLES_MAX; i++) {
 		const struct vcx_rule *rule = vcx_match_find(table, &packet->key);
@@ -37,6 +40,7 @@ steer(const struct vcx_table *table, const struct vcx_packet *packet, bool count
 		if (count && rule->actions.counter != NULL) {
 			rule->actions.counter->packets++;
 			rule->actions.counter->bytes += packet->length;
+			counted = true;
 		}
 		if (rule->actions.tagged)
 			end->tag = rule->actions.tag;
@@ -44,6 +48,7 @@ steer(const struct vcx_table *table, const struct vcx_packet *packet, bool count
 		end->rss = rule->actions.rss;
 		table = rule->actions.table;
 	}
+	return counted;
 }
 
 /* False: there is no buffer for it. */
@@ -61,10 +66,11 @@ finish(const struct vcx_packet *packet, const struct vcx_actions *end, struct vc
 	return true;
 }
 
-/* Between two tries the lock is free and rules may change: the packet is steered anew, but it has
- * counted. */
+/* Between two tries the lock is free and rules may change: the packet is steered anew, and counts
+ * in the first that counts. */
 static bool
-wait_for_room(struct vcx_device *device, const struct vcx_packet *packet, struct vcx_injected *to)
+wait_for_room(struct vcx_device *device, const struct vcx_packet *packet, bool counted,
+	struct vcx_injected *to)
 {
 	for (unsigned us = 0; us < PATIENCE_US && !atomic_load(&device->removed); us += RETRY_US) {
 		struct vcx_actions end;
@@ -72,7 +78,7 @@ wait_for_room(struct vcx_device *device, const struct vcx_packet *packet, struct
 		pthread_mutex_unlock(&device->lock);
 		pause_us(RETRY_US);
 		pthread_mutex_lock(&device->lock);
-		steer(&device->root, packet, false, &end);
+		counted |= steer(&device->root, packet, !counted, &end);
 		if (finish(packet, &end, to))
 			return true;
 	}
@@ -93,10 +99,10 @@ vcx_wire_receive(struct vcx_device *device, const void *data, size_t length, uin
 	pthread_mutex_lock(&device->lock);
 	for (; left > 0 && !atomic_load(&device->removed); left--) {
 		struct vcx_actions end;
+		bool counted = steer(&device->root, &packet, true, &end);
 
-		steer(&device->root, &packet, true, &end);
 		if (!finish(&packet, &end, &to) &&
-			!(patient && wait_for_room(device, &packet, &to)))
+			!(patient && wait_for_room(device, &packet, counted, &to)))
 			to.no_buffer++;
 	}
 	device->rx.delivered += to.delivered;
@@ -179,7 +185,7 @@ vcx_wire_transmit(struct vcx_device *device)
 	while ((length = take_one(device, frame, &mode)) > 0) {
 		sent++;
 		if (mode == VCX_TX_LOOP)
-			vcx_wire_receive(device, frame, length, 1, false, &ignored);
+			vcx_wire_receive(device, frame, length, 1, true, &ignored);
 		else if (mode == VCX_TX_WIRE && vcx_device_count == VCX_PORTS)
 			vcx_wire_receive(
 				&vcx_devices[1 - device->port], frame, length, 1, false, &ignored);
