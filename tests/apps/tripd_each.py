@@ -91,13 +91,7 @@ def what_is_sent_counts_apart(bench):
 
 def times(bench, name, packets):
     """A capture of (second, source)."""
-    path = bench.file(name)
-    with open(path, 'wb') as file:
-        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
-        for second, src in packets:
-            data = frame(src)
-            file.write(struct.pack('<IIII', second, 0, len(data), len(data)) + data)
-    return path
+    return bench.pcap(name, [frame(src) for _, src in packets], [second for second, _ in packets])
 
 
 def a_key_goes_by_the_time_of_packets(bench):

@@ -106,6 +106,40 @@ def a_file_has_all(bench):
     equal(deltas(own.of('all', 'triplinePolicedPackets'))[0], 10, 'of the second run')
 
 
+def keys_that_come_and_go_are_records(bench):
+    """Those that have least go where there is no room; each line of --events has its record, with or without that option."""
+    path, events = bench.file('out.ipfix'), bench.file('events')
+    frames = [frame(f'10.9.{i // 200}.{i % 200 + 1}') for i in range(300)]
+    rules = 'each few port 0 ipv4.src max 100 idle 1h\n'
+    report, _ = bench.play(frames, rules, '--ipfix', f'file:{path}', '--events', events, '--event-keys')
+    changes = [record for record in read(path).records if 'triplineEvent' in record]
+    with open(events, encoding='utf-8') as file:
+        lines = [json.loads(line) for line in file]
+    equal([(change['triplineEvent'], change['selectorName'], change['triplineKey'], change['triplineQueue'],
+            change['triplinePackets'], change['triplineBytes'], change['triplineError']) for change in changes],
+          [(line['event'], line['each'], line['key'], line['queue'], line['packets'], line['bytes'], line['error'])
+           for line in lines], 'records, and lines')
+    each = report['each'][0]
+    equal((sum(change['triplineEvent'] == 'admission' for change in changes), each['admitted'] - each['evicted']),
+          (300, each['keys']), 'those that came, and those that are left')
+    second = changes[0]['observationTimeNanoseconds'] >> 32
+    assert abs(second - 2208988800 - time.time()) < HANG, second
+    # By the time of packets, one that goes as it is idle.
+    quiet = bench.file('quiet.ipfix')
+    capture = bench.pcap('times.pcap', [frame('10.0.0.1'), frame('10.0.0.2'), *[frame('10.0.0.3')] * 200],
+                         seconds=[1, 2, *[14] * 200])
+    equal(bench.run(*bench.eal(f'net_pcap0,rx_pcap={capture}'), '--clock', 'packet', '--rules', bench.file(
+        'rules', 'each e port 0 ipv4.src max 10 idle 10s\n'), '--ipfix', f'file:{quiet}', '--event-keys', '--until-idle',
+        '0.3')[0], 0, 'exit code')
+    changes = [record for record in read(quiet).records if 'triplineEvent' in record]
+    equal(sorted((change['triplineEvent'], change['triplineKey']) for change in changes),
+          [('admission', f'10.0.0.{n}') for n in (1, 2, 3)] + [('expiry', '10.0.0.1'), ('expiry', '10.0.0.2')], 'by the clock')
+    # And nothing of it without the option.
+    plain = bench.file('plain.ipfix')
+    bench.play(frames, rules, '--ipfix', f'file:{plain}')
+    equal([record for record in read(plain).records if 'triplineEvent' in record], [], 'without --event-keys')
+
+
 def each_field_has_its_element(bench):
     path = bench.file('out.ipfix')
     inner = ethernet(ipv4(udp(9), 17))
@@ -456,6 +490,6 @@ def one_without_says_so(bench):
 
 if 'without' in sys.argv[3:]:
     main(one_without_says_so)
-main(a_file_has_all, each_field_has_its_element, rounds_add_up, a_moved_file_is_begun_anew, a_connection_breaks_and_comes_back,
+main(a_file_has_all, keys_that_come_and_go_are_records, each_field_has_its_element, rounds_add_up, a_moved_file_is_begun_anew, a_connection_breaks_and_comes_back,
      who_reads_nothing_holds_nothing_up, nobody_at_the_end, a_late_collector_learns_templates, nfcapd_agrees,
      what_is_long_or_strange, mistakes_are_told)

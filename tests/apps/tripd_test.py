@@ -73,11 +73,13 @@ def icmp(kind, payload=b'', code=0):
     return head[:2] + struct.pack('!H', checksum(head)) + head[4:]
 
 
-def write_pcap(path, frames):
+def write_pcap(path, frames, seconds=None):
+    """A microsecond apart, or at these seconds."""
     with open(path, 'wb') as file:
         file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
         for i, frame in enumerate(frames):
-            file.write(struct.pack('<IIII', 1 + i // 1000000, i % 1000000, len(frame), len(frame)))
+            at = (seconds[i], 0) if seconds else (1 + i // 1000000, i % 1000000)
+            file.write(struct.pack('<IIII', *at, len(frame), len(frame)))
             file.write(frame)
 
 
@@ -123,9 +125,9 @@ class Bench:
                 file.write(text)
         return path
 
-    def pcap(self, name, frames):
+    def pcap(self, name, frames, seconds=None):
         path = self.file(name)
-        write_pcap(path, frames)
+        write_pcap(path, frames, seconds)
         return path
 
     def eal(self, *vdevs, lcores=3, memory=('--no-huge', '-m', '96')):

@@ -54,7 +54,7 @@ static const fbInfoElement_t own[TRIPD_MODEL_OWN + 1] = {
 	STRING("triplineCounter", 23, "whose value has reached the threshold"),
 	STRING("triplineCondition", 24, "the condition, where it is more than a threshold"),
 	STRING("triplineOperation", 25, "what was done"),
-	STRING("triplineKey", 26, "the key that tripped, as text"),
+	STRING("triplineKey", 26, "a key that tripped, came or went, as text"),
 	STRING("triplineKind", 27, "what the statement is: count, counter, each"),
 	FB_IE_INIT_FULL("triplineTeid", 0, 28, 4, ID_F, 0, 0, FB_UINT_32, "TEID of GTP-U"),
 	U64("triplineDroppedPackets", 29, COUNT_F | FB_UNITS_PACKETS,
@@ -65,6 +65,9 @@ static const fbInfoElement_t own[TRIPD_MODEL_OWN + 1] = {
 		"keys that stay, since something is being done to them"),
 	FB_IE_INIT_FULL("triplineDropped", 0, 32, 1, FB_IE_DEFAULT, 0, 0, FB_BOOL,
 		"packets of the key are being dropped"),
+	STRING("triplineEvent", 33, "what became of a key: admission, eviction, expiry"),
+	FB_IE_INIT_FULL("triplineQueue", 0, 34, 4, ID_F, 0, 0, FB_UINT_32,
+		"which of the queues of its ports, from 0 on in their order"),
 	FB_IE_NULL,
 };
 
@@ -109,6 +112,9 @@ static const struct spec of_trip[] = {{"triplineCounter", 0}, {"triplineConditio
 	{"triplineThreshold", 8}, {"triplineValue", 8}, {"triplineFirings", 8},
 	{"triplineLatency", 8}, {"triplineLine", 4}, {"triplineResult", 4}, {"triplineEnds", 1},
 	{0}};
+static const struct spec of_change[] = {{"triplineEvent", 0}, {"selectorName", 0},
+	{"triplineKey", 0}, {"observationTimeNanoseconds", 8}, {"triplinePackets", 8},
+	{"triplineBytes", 8}, {"triplineError", 8}, {"triplineQueue", 4}, {0}};
 static const struct spec of_lost[] = {{"exportingProcessId", 4}, {"notSentFlowTotalCount", 8}, {0}};
 
 static const struct {
@@ -122,6 +128,7 @@ static const struct {
 	[TRIPD_MODEL_EACH - TRIPD_MODEL_TYPES] = {of_each, 1},
 	[TRIPD_MODEL_TRIP - TRIPD_MODEL_TYPES] = {of_trip, 0},
 	[TRIPD_MODEL_LOST - TRIPD_MODEL_TYPES] = {of_lost, 1},
+	[TRIPD_MODEL_CHANGE - TRIPD_MODEL_TYPES] = {of_change, 0},
 };
 
 uint16_t

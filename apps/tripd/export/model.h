@@ -20,16 +20,17 @@ enum {
 	TRIPD_MODEL_EACH,
 	TRIPD_MODEL_TRIP,
 	TRIPD_MODEL_LOST,
+	TRIPD_MODEL_CHANGE,
 	TRIPD_MODEL_KEYS = 300,
 };
 
 /* Elements of its own, numbered from 1. */
-#define TRIPD_MODEL_OWN 32
+#define TRIPD_MODEL_OWN 34
 
 void tripd_model_add(fbInfoModel_t *model, uint32_t enterprise);
 
-/* Of a template that does not depend on rules, TRIPD_MODEL_NAME to _LOST: what it has. Returns how
- * much of that is its scope. */
+/* Of a template that does not depend on rules, TRIPD_MODEL_NAME to _CHANGE: what it has. Returns
+ * how much of that is its scope. */
 #define TRIPD_MODEL_SPECS 16
 uint16_t tripd_model_specs(uint16_t id, fbInfoElementSpec_t specs[TRIPD_MODEL_SPECS]);
 
@@ -77,6 +78,14 @@ struct tripd_model_trip {
 	uint32_t line;
 	int32_t result;
 	uint8_t ends;
+} __attribute__((packed));
+
+/* A key that came or went. */
+struct tripd_model_change {
+	fbVarfield_t event, each, key;
+	uint64_t time;
+	uint64_t packets, bytes, error;
+	uint32_t queue;
 } __attribute__((packed));
 
 struct tripd_model_lost {

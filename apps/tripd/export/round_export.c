@@ -227,7 +227,7 @@ tripd_round_begin(struct tripd_round *round, struct tripd_message *message)
 	forget(round);
 	for (unsigned int i = 0; i < round->n_eaches; i++)
 		round->eaches[i].templates[0] = round->eaches[i].templates[1] = 0;
-	for (uint16_t id = TRIPD_MODEL_NAME; ret == 0 && id <= TRIPD_MODEL_LOST; id++) {
+	for (uint16_t id = TRIPD_MODEL_NAME; ret == 0 && id <= TRIPD_MODEL_CHANGE; id++) {
 		fbInfoElementSpec_t specs[TRIPD_MODEL_SPECS];
 		uint16_t n_scope = tripd_model_specs(id, specs);
 

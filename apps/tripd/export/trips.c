@@ -72,6 +72,34 @@ put_trip(struct tripd_message *message, const json_t *trip)
 	return tripd_message_put(message, TRIPD_MODEL_TRIP, &record, sizeof(record), NULL);
 }
 
+/* A key that was idle has another word for that. */
+static int
+put_change(struct tripd_message *message, const json_t *change)
+{
+	static const char expiry[] = "expiry";
+	struct tripd_model_change record = {
+		.event = json_is_true(json_object_get(change, "idle"))
+				 ? (fbVarfield_t){.len = strlen(expiry),
+					   .buf = (uint8_t *)(uintptr_t)expiry}
+				 : string_of(change, "event"),
+		.each = string_of(change, "each"),
+		.key = string_of(change, "key"),
+		.time = tripd_model_time(number_of(change, "time_ns")),
+		.packets = number_of(change, "packets"),
+		.bytes = number_of(change, "bytes"),
+		.error = number_of(change, "error"),
+		.queue = (uint32_t)number_of(change, "queue"),
+	};
+
+	return tripd_message_put(message, TRIPD_MODEL_CHANGE, &record, sizeof(record), NULL);
+}
+
+static bool
+is_change(const char *event)
+{
+	return event != NULL && (strcmp(event, "admission") == 0 || strcmp(event, "eviction") == 0);
+}
+
 /* What was left out before is counted where it was. */
 static int
 put_line(struct tripd_message *message, const char *line, size_t length)
@@ -80,7 +108,9 @@ put_line(struct tripd_message *message, const char *line, size_t length)
 	const char *event = json_string_value(json_object_get(trip, "event"));
 	int ret = 0;
 
-	if (event == NULL || strcmp(event, "trip") == 0)
+	if (is_change(event))
+		ret = put_change(message, trip);
+	else if (event == NULL || strcmp(event, "trip") == 0)
 		ret = event != NULL ? put_trip(message, trip) : -EMSGSIZE;
 	if (ret != 0)
 		message->lost++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Trips, as they come: lines of JSON from a pipe, as `exec` hands them to a program, with `time_ns`
- * beside `time`. */
+/* Trips, and keys that come and go, as they do so: lines of JSON from a pipe, as `exec` and
+ * `--events` have them, with `time_ns` beside `time`. */
 #ifndef TRIPD_TRIPS_H
 #define TRIPD_TRIPS_H
 

@@ -108,23 +108,10 @@ void
 tripd_events_key(struct tripd_events *events, const struct tripd_quota *quota, unsigned int i,
 	const struct trip_each_event *event)
 {
-	static const char *const words[] = {[TRIP_EACH_ADMITTED] = "admission",
-		[TRIP_EACH_EVICTED] = "eviction",
-		[TRIP_EACH_EXPIRED] = "eviction"};
-	char packet_date[TRIPD_DESCRIBE_DATE], key[TRIP_EACH_TEXT_MAX];
+	json_t *object = events->path != NULL ? tripd_report_key(quota, i, event) : NULL;
 
-	if (events->path == NULL || event->change >= RTE_DIM(words) ||
-		trip_each_text(quota->eaches[i].each, event->key, key, sizeof(key)) != 0)
-		return;
-	tripd_describe_date(quota->packet_began + event->ns, packet_date);
-	put_timed(events,
-		json_pack("{s:s, s:s*, s:s, s:s, s:I, s:I, s:I, s:I, s:b}", "event",
-			words[event->change], "packet_time",
-			quota->plan->by_packets ? packet_date : NULL, "each",
-			quota->rules->eaches[i].count.name, "key", key, "queue",
-			(json_int_t)event->table, "packets", (json_int_t)event->packets, "bytes",
-			(json_int_t)event->bytes, "error", (json_int_t)event->error, "idle",
-			(int)(event->change == TRIP_EACH_EXPIRED)));
+	if (object != NULL)
+		put_timed(events, object);
 }
 
 /* Of what others chose: it may be anything. */

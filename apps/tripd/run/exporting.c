@@ -68,6 +68,20 @@ tripd_exporting_put(struct tripd_exporting *exporting, const struct tripd_quota 
 	tripd_outlet_put(&exporting->outlet, object);
 }
 
+void
+tripd_exporting_key(struct tripd_exporting *exporting, const struct tripd_quota *quota,
+	unsigned int i, const struct trip_each_event *event)
+{
+	json_t *object = exporting->exporter != NULL ? tripd_report_key(quota, i, event) : NULL;
+
+	if (object == NULL)
+		return;
+	json_object_set_new(object, "time_ns",
+		json_integer((json_int_t)time_of(
+			quota, quota->packet_began + event->ns, now_ns(CLOCK_REALTIME))));
+	tripd_outlet_put(&exporting->outlet, object);
+}
+
 static int
 make_room(
 	struct tripd_exporting *exporting, struct tripd_look *look, const struct trip_rules *rules)
@@ -153,6 +167,8 @@ tripd_exporting_update(struct tripd_exporting *exporting, const struct tripd_quo
 		return false;
 	tripd_outlet_leave_out(&exporting->outlet, quota->n_overrun - exporting->overrun);
 	exporting->overrun = quota->n_overrun;
+	tripd_outlet_leave_out(&exporting->outlet, quota->n_keys_unread - exporting->unread);
+	exporting->unread = quota->n_keys_unread;
 	(void)tripd_outlet_flush(&exporting->outlet, 0);
 	look = tripd_exporter_asks(exporting->exporter);
 	if (look != NULL)

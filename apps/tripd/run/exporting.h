@@ -25,8 +25,8 @@ struct tripd_exporting {
 	/* Counts that the look asked for has, and how many a look has room for. */
 	unsigned int n_sampled;
 	size_t counts_room, counters_room, eaches_room;
-	/* Trips that were lost before they were read. */
-	uint64_t overrun;
+	/* Trips, and keys that came or went, that were lost before they were read. */
+	uint64_t overrun, unread;
 	/* What has been said, and when. */
 	uint64_t said_lost, said_ns;
 	int said_error;
@@ -39,6 +39,10 @@ int tripd_exporting_open(struct tripd_exporting *exporting,
 
 void tripd_exporting_put(struct tripd_exporting *exporting, const struct tripd_quota *quota,
 	const struct tripd_trip *trip);
+
+/* A key of an `each` that came or went. */
+void tripd_exporting_key(struct tripd_exporting *exporting, const struct tripd_quota *quota,
+	unsigned int i, const struct trip_each_event *event);
 
 /* Hands on what is taken, and samples. Returns whether there is something to say, once a minute at
  * most. */

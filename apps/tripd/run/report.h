@@ -34,4 +34,9 @@ json_t *tripd_report_tops(const struct tripd_quota *quota, const struct tripd_to
  * been. */
 json_t *tripd_report_eaches(const struct tripd_quota *quota);
 
+/* That a key of statement `i` came or went, without the time of the day; NULL: there is no memory,
+ * or it is of a later library. */
+json_t *tripd_report_key(
+	const struct tripd_quota *quota, unsigned int i, const struct trip_each_event *event);
+
 #endif

@@ -7,6 +7,7 @@
 #include "quota.h"
 #include "report.h"
 #include "rules.h"
+#include "start/describe.h"
 
 /* Keys of one statement. */
 #define TOP 20
@@ -95,4 +96,25 @@ tripd_report_eaches(const struct tripd_quota *quota)
 	for (unsigned int i = 0; i < quota->rules->n_eaches; i++)
 		json_array_append_new(list, make_each(&quota->rules->eaches[i], &quota->eaches[i]));
 	return list;
+}
+
+json_t *
+tripd_report_key(
+	const struct tripd_quota *quota, unsigned int i, const struct trip_each_event *event)
+{
+	static const char *const words[] = {[TRIP_EACH_ADMITTED] = "admission",
+		[TRIP_EACH_EVICTED] = "eviction",
+		[TRIP_EACH_EXPIRED] = "eviction"};
+	char packet_date[TRIPD_DESCRIBE_DATE], key[TRIP_EACH_TEXT_MAX];
+
+	if (event->change >= RTE_DIM(words) ||
+		trip_each_text(quota->eaches[i].each, event->key, key, sizeof(key)) != 0)
+		return NULL;
+	tripd_describe_date(quota->packet_began + event->ns, packet_date);
+	return json_pack("{s:s, s:s*, s:s, s:s, s:I, s:I, s:I, s:I, s:b}", "event",
+		words[event->change], "packet_time", quota->plan->by_packets ? packet_date : NULL,
+		"each", quota->rules->eaches[i].count.name, "key", key, "queue",
+		(json_int_t)event->table, "packets", (json_int_t)event->packets, "bytes",
+		(json_int_t)event->bytes, "error", (json_int_t)event->error, "idle",
+		(int)(event->change == TRIP_EACH_EXPIRED));
 }

@@ -214,6 +214,7 @@ tell_key(void *arg, unsigned int each, const struct trip_each_event *event)
 	struct tripd_run *run = arg;
 
 	tripd_events_key(&run->events, &run->quota, each, event);
+	tripd_exporting_key(&run->exporting, &run->quota, each, event);
 }
 
 int

@@ -152,7 +152,8 @@ static const struct own_option all[] = {
 		AT(report)},
 	{"events", "FILE", "write each trip there as it happens, as a line of JSON; - is stdout",
 		AT(events)},
-	{"event-keys", NULL, "the events tell which keys of `each` statements come and go, too",
+	{"event-keys", NULL,
+		"events and IPFIX tell which keys of `each` statements come and go, too",
 		AT(event_keys)},
 	{"ipfix", "WHERE",
 		"export counts, keys and trips by IPFIX to tcp:HOST:PORT, udp:HOST:PORT or "
@@ -304,8 +305,9 @@ check(struct argp_state *state, struct tripd_options *options)
 		return;
 	if (options->rules == NULL)
 		argp_error(state, "--rules FILE is missing (tripd --demo needs none)");
-	if (options->event_keys && options->events == NULL)
-		argp_error(state, "--event-keys without --events FILE");
+	if (options->event_keys && options->events == NULL &&
+		options->ipfix.kind == TRIPD_IPFIX_NONE)
+		argp_error(state, "--event-keys without --events FILE or --ipfix TARGET");
 	if (options->report != NULL && options->events != NULL &&
 		strcmp(options->report, "-") == 0 && strcmp(options->events, "-") == 0)
 		argp_error(state, "--report and --events cannot both be stdout");
