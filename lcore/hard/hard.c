@@ -110,12 +110,15 @@ put_in(struct trip_hard *hard, struct trip_hard_flow *flow, struct rte_flow_erro
 
 	if (hard->facts.port.indirect)
 		result = trip_rule_share(hard->port_id, &flow->rule, error);
+	if (result == 0) {
+		trip_rule_apply(&hard->rules, &change, 1);
+		result = change.result;
+		if (result != 0)
+			trip_rule_unshare(hard->port_id, &flow->rule);
+	}
 	if (result != 0)
-		return result;
-	trip_rule_apply(&hard->rules, &change, 1);
-	if (change.result != 0)
-		trip_rule_unshare(hard->port_id, &flow->rule);
-	return change.result;
+		trip_refresher_refused(hard);
+	return result;
 }
 
 int

@@ -100,6 +100,12 @@ struct trip_hard_beats {
 	_Atomic uint32_t wanted;
 };
 
+/* Rules that were refused, in two windows of time: refresher.h. The worker's. */
+struct trip_hard_refused {
+	uint64_t since_tsc;
+	uint32_t n, before;
+};
+
 /* Of a stop that trip_hard_started() is to follow. */
 enum trip_hard_stop {
 	TRIP_HARD_RUNS,
@@ -125,6 +131,7 @@ struct trip_hard {
 	 * notice.h. */
 	_Atomic uint32_t notices, turns;
 	struct trip_hard_beats beats;
+	struct trip_hard_refused refused;
 	/* Of the desk's rings. */
 	struct trip_errand *errands;
 	/* Of the runtime's grace period (indices.h). */

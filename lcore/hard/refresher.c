@@ -28,20 +28,44 @@ tsc_of(const struct trip_hard *hard, uint64_t us)
 	return hard->engine->tsc_hz * us / US_PER_S;
 }
 
+/* So many have had a counter at once. */
+static void
+note_most(struct trip_engine *engine, uint32_t n)
+{
+	uint32_t most = atomic_load_explicit(&engine->most_counted, memory_order_relaxed);
+
+	while (n > most && !atomic_compare_exchange_weak_explicit(&engine->most_counted, &most, n,
+				   memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
 void
 trip_refresher_count(struct trip_hard *hard, bool begins)
 {
 	struct trip_engine *engine = hard->engine;
-	uint32_t most = atomic_load_explicit(&engine->most_counted, memory_order_relaxed), n;
 
-	if (!begins) {
+	if (begins)
+		note_most(engine,
+			1 + atomic_fetch_add_explicit(&engine->n_counted, 1, memory_order_relaxed));
+	else
 		atomic_fetch_sub_explicit(&engine->n_counted, 1, memory_order_relaxed);
-		return;
+}
+
+void
+trip_refresher_refused(struct trip_hard *hard)
+{
+	struct trip_hard_refused *refused = &hard->refused;
+	uint64_t now = rte_rdtsc(), window = LIMIT * hard->lag.bound;
+
+	if (now - refused->since_tsc > window) {
+		refused->before = now - refused->since_tsc > 2 * window ? 0 : refused->n;
+		refused->n = 0;
+		refused->since_tsc = now;
 	}
-	n = 1 + atomic_fetch_add_explicit(&engine->n_counted, 1, memory_order_relaxed);
-	while (n > most && !atomic_compare_exchange_weak_explicit(&engine->most_counted, &most, n,
-				   memory_order_relaxed, memory_order_relaxed))
-		;
+	refused->n++;
+	note_most(hard->engine,
+		refused->before + refused->n +
+			atomic_load_explicit(&hard->engine->n_counted, memory_order_relaxed));
 }
 
 /* One more than ours, as others have counters, too. */

@@ -15,6 +15,7 @@
  * a beat late, and has asked for all pools after the lag and N beats. N is not told. It is taken
  * from the most flows that were counted at once, twice over: counters that were given back wait in
  * the driver until their pool has been asked again, and the application may have some of its own.
+ * So do those of rules that were refused, of which the last few lags are counted.
  * Pools stay. The more there are the shorter beats are, so that N of them are little.
  * Some that come while a flow is waited for are asked in the round that is under way, at shorter
  * intervals; what was asked before they came took longer ones. That is less than another lag.
@@ -33,6 +34,9 @@
 
 /* On the worker: a flow is counted from now on, or is not any more. */
 void trip_refresher_count(struct trip_hard *hard, bool begins);
+
+/* On the worker: a rule was refused that may have had a counter. */
+void trip_refresher_refused(struct trip_hard *hard);
 
 /* On the worker: a flow's rule has been taken out. */
 void trip_refresher_out(struct trip_hard *hard, struct trip_hard_flow *flow);

@@ -426,6 +426,26 @@ pnt_07_all_pools_are_waited_for(void **state)
 	close_all();
 }
 
+/* Their counters wait in the driver as those do that were given back. */
+static void
+pnt_07_pools_of_refused_rules_are_waited_for(void **state)
+{
+	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW};
+	struct trip_flow *flow, *refused;
+
+	open_all(&bulk);
+	flow = create(1000, NULL);
+	fake_nic_fail(FAKE_NIC_CREATE, 300, ENOSPC);
+	for (unsigned int i = 0; i < 300; i++)
+		assert_int_equal(
+			trip_flow_create(port, &attr, traffic_pattern(1001), NULL, &refused, NULL),
+			-ENOSPC);
+	assert_int_equal(atomic_load(&port->hard->engine->n_counted), 1);
+	assert_int_equal(atomic_load(&port->hard->engine->most_counted), 301);
+	hard_destroy(flow);
+	close_all();
+}
+
 /* Of a flow whose rule went two lags ago: whether its counts are final with as many pools as then,
  * with one more, and another lag later. */
 static struct {
@@ -480,6 +500,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(pnt_07_a_late_refresher_is_waited_for),
 	cmocka_unit_test(pnt_07_all_pools_are_waited_for),
 	cmocka_unit_test(pnt_07_pools_that_come_are_waited_for),
+	cmocka_unit_test(pnt_07_pools_of_refused_rules_are_waited_for),
 	cmocka_unit_test(pnt_07_a_reader_is_waited_for),
 	cmocka_unit_test(pnt_07_a_refresher_does_not_wait_for_itself),
 	cmocka_unit_test(pnt_07_a_lost_flow_keeps_what_it_counted),
