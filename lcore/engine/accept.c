@@ -27,6 +27,16 @@ trip_accept_done(const struct trip_home *home)
 	return home->accept.n_sweep == 0;
 }
 
+/* How much a client has submitted; what it says may be garbage. */
+static void
+note_depth(struct trip_home *home, const struct trip_channel_home *channel, uint32_t tail)
+{
+	uint32_t depth = tail - channel->submit.here;
+
+	if (likely(depth <= channel->submit.size))
+		trip_engine_stat_most(&home->stats.deepest, depth);
+}
+
 void
 trip_accept_begin(struct trip_home *home)
 {
@@ -43,6 +53,7 @@ trip_accept_begin(struct trip_home *home)
 		if (trip_drop_has(home, rung[i]))
 			continue;
 		tail = trip_channel_pending_tail(channel);
+		note_depth(home, channel, tail);
 		if (trip_channel_pending(channel, tail))
 			home->accept.sweep[home->accept.n_sweep++] =
 				(struct trip_sweep_channel){.channel = rung[i], .tail = tail};
@@ -309,17 +320,20 @@ static unsigned int
 cancel_batch(struct trip_home *home, uint32_t channel)
 {
 	uint32_t slots[BATCH];
-	unsigned int n = trip_channel_take_canceled(&home->channels[channel], slots, BATCH);
+	unsigned int n = trip_channel_take_canceled(&home->channels[channel], slots, BATCH),
+		     cut = 0;
 
 	for (unsigned int i = 0; i < n; i++)
 		rte_prefetch0(&home->nodes[trip_node_of(home, channel, slots[i])]);
 	for (unsigned int i = 0; i < n; i++) {
 		uint32_t index = trip_node_of(home, channel, slots[i]);
 
+		cut += trip_lasting_is_over(home, trip_node_end(home, &home->nodes[index]));
 		trip_accept_remove(home, index);
 		trip_node_drop(home, index);
 	}
-	trip_engine_stat(&home->stats.canceled, n);
+	trip_engine_stat(&home->stats.canceled, n - cut);
+	trip_engine_stat(&home->stats.cut, cut);
 	return n;
 }
 

@@ -61,14 +61,15 @@ drop_item(struct trip_home *home, uint32_t index)
 {
 	struct trip_node *node = &home->nodes[index];
 	struct trip_channel_home *channel = &home->channels[node->channel];
+	bool over = trip_lasting_is_over(home, trip_node_end(home, node));
 
 	trip_accept_remove(home, index);
 	/* One that was canceled, or has only to end, counts nothing. */
 	if (trip_channel_claim(channel, index - trip_node_first(home, channel), node->generation) &&
-		!trip_lasting_is_over(home, trip_node_end(home, node)))
+		!over)
 		trip_fire_fail(home, (uint8_t)node->op, node->target, node->completion);
 	trip_node_drop(home, index);
-	trip_engine_stat(&home->stats.canceled, 1);
+	trip_engine_stat(over ? &home->stats.cut : &home->stats.canceled, 1);
 }
 
 static void

@@ -79,6 +79,7 @@ queue_again(struct trip_home *home, uint32_t index, uint64_t threshold)
 	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
 
 	node->threshold = threshold;
+	trip_engine_stat(&home->stats.rearmed, 1);
 	/* A condition is no jump. */
 	if (threshold > cntr->pending.sample || unlikely(home->holds == index)) {
 		trip_node_queue(home, index);
@@ -122,9 +123,11 @@ ring_of(const struct trip_home *home, uint32_t channel)
 IN_BOTH_WAYS void
 tell(struct trip_home *home, uint8_t flags, const struct trip_event *event)
 {
-	if ((flags & TRIP_WORK_COMPLETION) != 0 &&
-		!trip_event_ring_push(&home->events[event->ring], event))
-		trip_engine_stat(&home->stats.events_lost, 1);
+	if ((flags & TRIP_WORK_COMPLETION) != 0)
+		trip_engine_stat(trip_event_ring_push(&home->events[event->ring], event)
+					 ? &home->stats.events_told
+					 : &home->stats.events_lost,
+			1);
 }
 
 void
@@ -152,6 +155,8 @@ trip_fire_settle(struct trip_home *home)
 		for (; desk != NULL &&
 			(errand = trip_errand_back(&desk->rings[home->index])) != NULL;
 			done++) {
+			if (errand->event.result != 0)
+				trip_engine_stat(&home->stats.failed, 1);
 			tell(home, errand->flags, &errand->event);
 			if (unlikely(errand->lasts))
 				trip_lasting_told(home, errand, ports[i]);
@@ -233,6 +238,8 @@ fire_item(struct trip_home *home, uint32_t index, bool lasts)
 		trip_lasting_fired(home, index, event, more);
 	trip_engine_stat(&home->stats.fired, 1);
 	if (outcome == TRIP_OP_ENDED) {
+		if (unlikely(event->result != 0))
+			trip_engine_stat(&home->stats.failed, 1);
 		trip_fire_complete(home->engine, item.completion, event->result);
 		tell(home, (uint8_t)item.flags, event);
 	}

@@ -45,6 +45,7 @@ sample_rung(struct trip_home *home)
 			prefetch(home, rung[i]);
 		for (unsigned int i = 0; i < n; i++)
 			trip_due_rang(home, rung[i]);
+		trip_engine_stat(&home->stats.rung, n);
 		done += n;
 		if (n < RUNG)
 			return done;
@@ -213,6 +214,40 @@ has_left(const struct trip_home *home)
 	       home->looks != TRIP_NONE;
 }
 
+/* Out of line: it comes seldom. */
+static __attribute__((noinline)) void
+note_beyond(struct trip_home *home, uint64_t tsc)
+{
+	trip_engine_stat(&home->stats.beyond, 1);
+	trip_engine_stat(&home->stats.beyond_tsc, tsc);
+}
+
+/* At the end of an iteration that was not idle. Whoever runs homes by hand may come with an earlier
+ * time than who ran them last. */
+static void
+note_time(struct trip_home *home)
+{
+	struct trip_home_stats *stats = &home->stats;
+	uint64_t ended = trip_home_clock(home), took = ended - home->now;
+
+	if (home->ended_tsc != 0 && home->now > home->ended_tsc)
+		trip_engine_stat(&stats->idle_tsc, home->now - home->ended_tsc);
+	home->ended_tsc = ended;
+	trip_engine_stat(&stats->busy_tsc, took);
+	trip_engine_stat_most(&stats->longest_tsc, took);
+	if (unlikely(took > home->bound_tsc))
+		note_beyond(home, took - home->bound_tsc);
+	atomic_store_explicit(&stats->moment_tsc, ended, memory_order_relaxed);
+}
+
+static void
+publish(struct trip_home *home)
+{
+	atomic_store_explicit(&home->stats.iterations, trip_engine_stat_read(&home->iterations),
+		memory_order_relaxed);
+	trip_published_put(home->published, (const _Atomic uint64_t *)&home->stats);
+}
+
 static unsigned int
 iterate_busy(struct trip_home *home, bool rung)
 {
@@ -228,9 +263,10 @@ iterate_busy(struct trip_home *home, bool rung)
 		home->overdue = !trip_doorbell_idle(&home->doorbell);
 	/* Partner: the loads of trip_home_epoch() and trip_home_quiesced(). */
 	atomic_store_explicit(home->epoch, epoch + 2, memory_order_release);
-	trip_engine_stat_most(&home->stats.longest_tsc, trip_home_clock(home) - home->now);
 	if (done > 0)
 		trip_engine_stat(&home->stats.busy_iterations, 1);
+	note_time(home);
+	publish(home);
 	return done;
 }
 

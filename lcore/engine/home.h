@@ -42,6 +42,7 @@
 #include "event_ring.h"
 #include "hot.h"
 #include "pending.h"
+#include "published.h"
 #include "scrub.h"
 #include "source.h"
 
@@ -50,14 +51,39 @@ struct trip_node;
 struct trip_waiter;
 struct trip_waiter_node;
 
-/* Published by one home, read by anybody. */
+/*
+ * Counted by one home, read by anybody of its process; published for all others by each iteration
+ * that is not idle, at its end. Between two iterations
+ *
+ *	accepted + rearmed = pending - lasting + fired + canceled
+ */
 struct trip_home_stats {
+	/* Of items: canceled ones that were to fire; and those that are there, which are to fire,
+	 * or last. */
 	_Atomic uint64_t accepted, fired, canceled, refused, pending;
 	_Atomic uint64_t busy_iterations, longest_tsc;
 	_Atomic uint64_t wakes, scrub_repairs, events_lost, worst_overshoot;
+	/* Firings after which an item was to fire again, and whose operation has failed. */
+	_Atomic uint64_t rearmed, failed;
+	/* Items that have fired for the last time and wait for their end (lasting.h); those that
+	 * were canceled then. */
+	_Atomic uint64_t lasting, cut;
+	/* In iterations that looked further than at the doorbell, and between them. Of the first,
+	 * those that took longer than they should, and by how much. */
+	_Atomic uint64_t busy_tsc, idle_tsc, beyond, beyond_tsc;
+	/* Signals that their waiter has taken back before, and that were to be sent again. */
+	_Atomic uint64_t wakes_suppressed, wakes_failed;
+	_Atomic uint64_t events_told;
+	/* Counters that rang; and the most items that a channel had when a sweep began. */
+	_Atomic uint64_t rung, deepest;
 	/* Times that a counter became hot. */
 	_Atomic uint64_t heated;
+	/* As of when it is published. */
+	_Atomic uint64_t iterations, moment_tsc;
 };
+
+_Static_assert(sizeof(struct trip_home_stats) == TRIP_PUBLISHED_WORDS * sizeof(uint64_t),
+	"what is counted is what is published");
 
 /* Sizes of a home; from trusted attributes. */
 struct trip_home_shape {
@@ -172,6 +198,11 @@ struct trip_home {
 	/* What control threads have it run; NULL in an attached process. */
 	struct trip_calls *calls;
 
+	/* How long an iteration should take at most; and when the last one ended that was not idle,
+	 * 0: there was none. */
+	uint64_t bound_tsc, ended_tsc;
+	/* What it has counted, for all processes. */
+	struct trip_published *published;
 	alignas(64) struct trip_home_stats stats;
 };
 

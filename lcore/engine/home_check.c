@@ -172,6 +172,23 @@ is_waiting(
 							 trip_node_end(home, node) != TRIP_NONE));
 }
 
+/* Each item that was to fire is still, or has fired, or was canceled. */
+static void
+check_works(struct checker *checker, const struct trip_home *home)
+{
+	const struct trip_home_stats *stats = &home->stats;
+	uint64_t begun =
+		trip_engine_stat_read(&stats->accepted) + trip_engine_stat_read(&stats->rearmed);
+	uint64_t ended =
+		trip_engine_stat_read(&stats->fired) + trip_engine_stat_read(&stats->canceled);
+	uint64_t left =
+		trip_engine_stat_read(&stats->pending) - trip_engine_stat_read(&stats->lasting);
+
+	if (begun != ended + left)
+		expect(checker, "items were accepted and have neither fired nor been canceled",
+			(uint32_t)(begun - ended - left));
+}
+
 static void
 check_nodes(struct checker *checker, struct trip_home *home)
 {
@@ -204,6 +221,7 @@ check_nodes(struct checker *checker, struct trip_home *home)
 	}
 	if (used != atomic_load(&home->stats.pending))
 		expect(checker, "the items that wait are not as many as it says", (uint32_t)used);
+	check_works(checker, home);
 	if (listed != 0)
 		expect(checker, "the conditions in lists are not those of the items that wait",
 			listed);

@@ -211,12 +211,14 @@ carve_home(struct carver *carver, struct trip_home *home, const struct trip_home
 	uint32_t index)
 {
 	struct trip_doorbell_shape bell;
-	void *doorbell, *epoch = carve(carver, sizeof(*home->epoch));
+	void *doorbell, *epoch = carve(carver, sizeof(*home->epoch)),
+			*published = carve(carver, sizeof(*home->published));
 
 	doorbell_shape(shape, &bell);
 	doorbell = carve(carver, trip_doorbell_size(&bell));
 	if (home != NULL) {
 		home->epoch = epoch;
+		home->published = published;
 		if (carver->fresh)
 			trip_doorbell_init(doorbell, &bell);
 		trip_doorbell_map(&home->doorbell, doorbell, &bell);

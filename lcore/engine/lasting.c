@@ -62,6 +62,7 @@ trip_lasting_fired(struct trip_home *home, uint32_t index, struct trip_event *ev
 	struct trip_node *node = &home->nodes[end];
 
 	node->end.over = !more;
+	trip_engine_stat(&home->stats.lasting, !more);
 	if (event->result != 0) {
 		if (!more && !node->end.lasts && take(home, index, node))
 			event->flags &= ~TRIP_WORK_MORE;
@@ -176,6 +177,8 @@ trip_lasting_drop(struct trip_home *home, uint32_t index)
 	}
 	if (node->end.errands > 0)
 		leave_all_errands(home, end);
+	if (node->end.over)
+		trip_engine_stat(&home->stats.lasting, UINT64_MAX);
 	if (!node->end.lasts)
 		return;
 	node->end.lasts = false;

@@ -132,9 +132,12 @@ wake(struct trip_home *home, uint32_t waiter, uint32_t word, uint32_t signals)
 	uint32_t signaling = generation | TRIP_WAITER_SIGNALING;
 	_Atomic uint32_t *state = &home->waiters[waiter].word;
 
-	if (!atomic_compare_exchange_strong(state, &word, signaling))
+	if (!atomic_compare_exchange_strong(state, &word, signaling)) {
+		trip_engine_stat(&home->stats.wakes_suppressed, 1);
 		return;
+	}
 	if (!signal_slot(home->engine, signals)) {
+		trip_engine_stat(&home->stats.wakes_failed, 1);
 		if (atomic_compare_exchange_strong(state, &signaling, armed))
 			list_unsent(home, waiter, armed);
 		return;

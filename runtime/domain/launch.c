@@ -99,6 +99,7 @@ trip_launch_configure(struct trip_domain *domain, struct trip_home *home)
 	home->lcore_id = domain->lcores[home->index];
 	home->shares_cpu = shares_cpu(home->lcore_id);
 	home->budget = 1u << attr->budget_log2;
+	home->bound_tsc = hz * trip_launch_bound_ns(attr) / NS_PER_S;
 	home->fed.period_tsc = hz * attr->refresh_us / US_PER_S;
 	home->scrub.period_tsc = hz * attr->scrub_us / US_PER_S;
 	/* To poll is to keep the CPU: a home that would yield it leaves counters to ring. By the

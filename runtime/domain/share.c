@@ -21,6 +21,7 @@ trip_share_layout(void)
 		sizeof(struct trip_share),
 		sizeof(struct trip_domain_attr),
 		sizeof(struct trip_cell),
+		sizeof(struct trip_published),
 		sizeof(struct trip_home_cntr),
 		sizeof(struct trip_node),
 		sizeof(struct trip_waiter),

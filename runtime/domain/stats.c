@@ -22,7 +22,8 @@ trip_stats_home(const struct trip_home *home, struct trip_client_home *out)
 		.lcore = home->lcore_id == LCORE_ID_ANY ? UINT32_MAX : home->lcore_id,
 		.accepted = trip_engine_stat_read(&stats->accepted),
 		.fired = trip_engine_stat_read(&stats->fired),
-		.canceled = trip_engine_stat_read(&stats->canceled),
+		.canceled = trip_engine_stat_read(&stats->canceled) +
+			    trip_engine_stat_read(&stats->cut),
 		.refused = trip_engine_stat_read(&stats->refused),
 		.pending = trip_engine_stat_read(&stats->pending),
 		.iterations = trip_engine_stat_read(&home->iterations),
