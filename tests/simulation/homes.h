@@ -265,6 +265,13 @@ bool homes_wait_is_over(const struct user *user);
 
 /* --- homes_items.c --- */
 
+/* For those who read of it. */
+static inline unsigned int
+homes_number(const struct item *item)
+{
+	return (unsigned int)(item - homes.items);
+}
+
 /* Queues one; NULL: there is no room in its channel. */
 struct item *homes_queue(struct user *user, const struct act *act);
 /* In a function of a home, on a counter of any; NULL: likewise. */

@@ -158,7 +158,7 @@ queue_once(struct user *user, const struct act *act)
 		sim_tell("there is no room");
 		return NULL;
 	}
-	sim_tell("item %u: at %llu, every %llu", (unsigned int)(item - homes.items),
+	sim_tell("item %u: at %llu, every %llu", homes_number(item),
 		(unsigned long long)act->threshold, (unsigned long long)act->interval);
 	if (item->act != NULL && item->desc.condition != 0)
 		sim_tell("%s, by %llu and %llu", trip_condition_of(item->desc.condition_kind)->name,
@@ -237,7 +237,7 @@ cancel_item(struct user *user, struct item *item)
 	uint32_t channel, first;
 	int error;
 
-	sim_op("cancels item %u", (unsigned int)(item - homes.items));
+	sim_op("cancels item %u", homes_number(item));
 	home = user->engine.homes[item->home];
 	first = user->number == PRIMARY ? 0 : trip_home_client_channel(&homes.shape, user->number);
 	channel = item->channel;
@@ -249,7 +249,7 @@ cancel_item(struct user *user, struct item *item)
 		return;
 	}
 	sim_expect(item->desc.interval != 0 || item->fired == 0,
-		"item %u is canceled, but has fired", (unsigned int)(item - homes.items));
+		"item %u is canceled, but has fired", homes_number(item));
 	if ((item->desc.flags & TRIP_WORK_COMPLETION) != 0 && item->desc.interval == 0)
 		user->credits[item->home]--;
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, channel);

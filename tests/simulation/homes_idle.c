@@ -23,7 +23,7 @@ value_now(uint32_t cntr)
 static void
 check_firing(const struct item *item, const struct trip_work_event *event)
 {
-	unsigned int number = (unsigned int)(item - homes.items);
+	unsigned int number = homes_number(item);
 	uint64_t time = item->act->parameters[0], now = trip_engine_current->now;
 	uint32_t cntr = item->desc.trigger;
 
@@ -52,7 +52,7 @@ check_firing(const struct item *item, const struct trip_work_event *event)
 static void
 check_waiting(const struct item *item)
 {
-	unsigned int number = (unsigned int)(item - homes.items);
+	unsigned int number = homes_number(item);
 	uint64_t sum = homes_sum(item->desc.trigger);
 
 	if (item->fired == 0) {

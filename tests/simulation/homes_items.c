@@ -8,12 +8,6 @@
 #include "condition.h"
 #include "homes.h"
 
-static unsigned int
-number_of(const struct item *item)
-{
-	return (unsigned int)(item - homes.items);
-}
-
 /* --- queued --- */
 
 static struct item *
@@ -28,7 +22,7 @@ note_item(const struct trip_work_desc *desc, uint32_t home, uint32_t channel)
 		.channel = channel,
 		.queued = sim_now(),
 		.began = sim_steps()};
-	item->desc.context = number_of(item);
+	item->desc.context = homes_number(item);
 	return item;
 }
 
@@ -83,7 +77,7 @@ expect_new_id(const struct item *item)
 {
 	for (const struct item *other = homes.items; other < item; other++)
 		sim_expect(other->rung == 0 || other->id != item->id,
-			"item %u has the id of item %u", number_of(item), number_of(other));
+			"item %u has the id of item %u", homes_number(item), homes_number(other));
 }
 
 /* As runtime/work/submitter.c does it, for an act, or NULL. NULL: there is no room. */
@@ -273,7 +267,7 @@ check_order(const struct item *item)
 		return;
 	for (unsigned int i = 0; i < homes.n_items; i++)
 		sim_expect(!overtakes(item, &homes.items[i]),
-			"item %u, at %llu, fires before item %u, at %llu", number_of(item),
+			"item %u, at %llu, fires before item %u, at %llu", homes_number(item),
 			(unsigned long long)item->desc.threshold, i,
 			(unsigned long long)homes.items[i].desc.threshold);
 }
@@ -284,16 +278,16 @@ check_reached(const struct item *item, const struct trip_work_event *event)
 	uint64_t threshold = item->desc.threshold + item->count * item->desc.interval;
 
 	sim_expect(event->threshold == threshold + (event->count - 1) * item->desc.interval,
-		"item %u fires at %llu, not at %llu", number_of(item),
+		"item %u fires at %llu, not at %llu", homes_number(item),
 		(unsigned long long)event->threshold, (unsigned long long)threshold);
 	sim_expect(event->value >= event->threshold, "item %u fires at %llu, but the sum is %llu",
-		number_of(item), (unsigned long long)event->threshold,
+		homes_number(item), (unsigned long long)event->threshold,
 		(unsigned long long)event->value);
 	sim_expect(item->desc.interval != 0 || homes_was_reached(item, threshold),
-		"item %u fires, but its counter was not at %llu since it was set", number_of(item),
-		(unsigned long long)threshold);
+		"item %u fires, but its counter was not at %llu since it was set",
+		homes_number(item), (unsigned long long)threshold);
 	sim_expect(!homes_is_clock(item->desc.trigger) || sim_now() >= event->threshold,
-		"item %u fires before the clock shows %llu", number_of(item),
+		"item %u fires before the clock shows %llu", homes_number(item),
 		(unsigned long long)event->threshold);
 	if (item->fired == 0)
 		check_order(item);
@@ -303,11 +297,12 @@ static void
 check_firing(const struct item *item, const struct trip_work_event *event)
 {
 	sim_expect(item->desc.interval != 0 || item->fired == 0, "item %u fires twice",
-		number_of(item));
+		homes_number(item));
 	/* One that goes on may have been taken before. */
 	sim_expect(!item->canceled || item->desc.interval != 0,
-		"item %u fires, though it was canceled", number_of(item));
-	sim_expect(!item->gone, "item %u fires, though its process was dropped", number_of(item));
+		"item %u fires, though it was canceled", homes_number(item));
+	sim_expect(
+		!item->gone, "item %u fires, though its process was dropped", homes_number(item));
 	if (item->act != NULL && item->act->part->check_firing != NULL)
 		item->act->part->check_firing(item, event);
 	else
@@ -317,9 +312,9 @@ check_firing(const struct item *item, const struct trip_work_event *event)
 static void
 end_item(struct item *item)
 {
-	sim_tell("what item %u began ends", number_of(item));
+	sim_tell("what item %u began ends", homes_number(item));
 	sim_expect(item->lasts && !item->gone, "what item %u began ends, and had not begun",
-		number_of(item));
+		homes_number(item));
 	item->act->part->check_end(item);
 	item->lasts = false;
 	item->queued = sim_now();
@@ -336,7 +331,7 @@ homes_called(const struct trip_work_event *event, void *arg)
 		end_item(item);
 		return 0;
 	}
-	sim_tell("item %u fires: at %llu, the sum is %llu", number_of(item),
+	sim_tell("item %u fires: at %llu, the sum is %llu", homes_number(item),
 		(unsigned long long)event->threshold, (unsigned long long)event->value);
 	check_firing(item, event);
 	item->fired++;
@@ -359,12 +354,12 @@ take_event(struct user *user, uint32_t home, const struct trip_event *event)
 
 	sim_expect(event->context < homes.n_items, "an event of an item that nobody has queued");
 	item = &homes.items[event->context];
-	sim_tell("item %u has fired", number_of(item));
+	sim_tell("item %u has fired", homes_number(item));
 	sim_expect(item->user == user->number && item->actor == user->actor && item->home == home,
-		"the event of item %u is told to another", number_of(item));
+		"the event of item %u is told to another", homes_number(item));
 	item->events++;
 	sim_expect(item->desc.interval != 0 || item->events == 1, "item %u is told of twice",
-		number_of(item));
+		homes_number(item));
 	/* Of calls it is known when they fired. */
 	if (item->desc.op != TRIP_OP_CALL)
 		item->fired++;

@@ -85,7 +85,7 @@ stands(const struct trip_node *node)
 static void
 judge_item(const struct item *item)
 {
-	unsigned int number = (unsigned int)(item - homes.items);
+	unsigned int number = homes_number(item);
 	/* Of a clock: when its home last looked. */
 	uint64_t sum = homes_is_clock(item->desc.trigger) ? homes_of(item->desc.trigger)->now
 							  : homes_sum(item->desc.trigger);

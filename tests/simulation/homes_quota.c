@@ -24,12 +24,6 @@ static struct {
 	uint64_t end;
 } periods[ITEMS];
 
-static unsigned int
-number_of(const struct item *item)
-{
-	return (unsigned int)(item - homes.items);
-}
-
 /* As many draws whatever is left out of the plan. */
 static bool
 plan(void)
@@ -78,7 +72,7 @@ take_back(struct item *item)
 
 	item->canceling = true;
 	item->canceled = trip_channel_cancel(&home->clients[item->channel], item->id) == 0;
-	sim_tell("item %u %s", number_of(item),
+	sim_tell("item %u %s", homes_number(item),
 		item->canceled ? "is taken back" : "fires before it is taken back");
 	if (item->canceled)
 		trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, item->channel);
@@ -89,7 +83,7 @@ take_back(struct item *item)
 static uint64_t
 end_period(const struct item *timer)
 {
-	struct item *item = periods[number_of(timer)].item;
+	struct item *item = periods[homes_number(timer)].item;
 	uint64_t end = units_now(timer->act->quota);
 
 	if (item == NULL)
@@ -99,11 +93,11 @@ end_period(const struct item *timer)
 		end = units_now(timer->act->quota);
 		sim_expect(end >= item->desc.threshold,
 			"item %u is too late to be canceled, and its period has %llu of %llu units",
-			number_of(item), (unsigned long long)end,
+			homes_number(item), (unsigned long long)end,
 			(unsigned long long)item->desc.threshold);
 	}
-	periods[number_of(item)].over = true;
-	periods[number_of(item)].end = end;
+	periods[homes_number(item)].over = true;
+	periods[homes_number(item)].end = end;
 	return end;
 }
 
@@ -113,13 +107,13 @@ begin_period(const struct item *timer, uint64_t now)
 	uint64_t units = timer->act->value;
 	struct item *item = homes_chain(trip_engine_current, timer->act->quota, now + units);
 
-	periods[number_of(timer)].item = item;
+	periods[homes_number(timer)].item = item;
 	if (item == NULL)
 		sim_tell("counter %u: a period begins, and there is no room for its item",
 			timer->act->quota);
 	else
 		sim_tell("counter %u: a period begins at %llu, item %u waits for %llu more",
-			timer->act->quota, (unsigned long long)now, number_of(item),
+			timer->act->quota, (unsigned long long)now, homes_number(item),
 			(unsigned long long)units);
 }
 
@@ -127,7 +121,7 @@ begin_period(const struct item *timer, uint64_t now)
 static void
 check_period(const struct item *item)
 {
-	unsigned int number = number_of(item);
+	unsigned int number = homes_number(item);
 	uint64_t end = periods[number].end;
 
 	sim_expect(!periods[number].over || item->fired == (end >= item->desc.threshold),

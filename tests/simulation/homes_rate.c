@@ -61,12 +61,10 @@ check_firing(const struct item *item, const struct trip_work_event *event)
 		;
 	for (at += set > 0 && set == from && at + 1 < end; at < end; at++)
 		due = RTE_MIN(due, at->value);
-	if (!homes.sets[item->desc.trigger])
-		due = RTE_MAX(due, item->last);
+	due = homes.sets[item->desc.trigger] ? due : RTE_MAX(due, item->last);
 	due += item->act->parameters[0];
 	sim_expect(event->value >= due, "the rate of item %u is not reached: %llu of %llu",
-		(unsigned int)(item - homes.items), (unsigned long long)event->value,
-		(unsigned long long)due);
+		homes_number(item), (unsigned long long)event->value, (unsigned long long)due);
 }
 
 /* No window since it was surely accepted, and the last set, has as many (COND-04). */
@@ -87,8 +85,8 @@ check_waiting(const struct item *item)
 			before++;
 		due = RTE_MAX(before->value, least) + item->act->parameters[0];
 		sim_expect(at->now < from || at->value < due,
-			"item %u, a rate, was due at %llu, and has not fired",
-			(unsigned int)(item - homes.items), (unsigned long long)due);
+			"item %u, a rate, was due at %llu, and has not fired", homes_number(item),
+			(unsigned long long)due);
 	}
 }
 

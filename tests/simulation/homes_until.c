@@ -47,7 +47,7 @@ static void
 check_firing(const struct item *item, const struct trip_work_event *event)
 {
 	sim_expect(!item->lasts, "item %u, a rate, fires again at %llu, and what it began lasts",
-		(unsigned int)(item - homes.items), (unsigned long long)event->value);
+		homes_number(item), (unsigned long long)event->value);
 	homes_rate.check_firing(item, event);
 }
 
@@ -61,13 +61,13 @@ check_end(const struct item *item)
 
 	sim_expect(RTE_MAX(item->fired_at, set) + time <= now + HOMES_BUSTLE,
 		"what item %u, a rate, began ends after %llu, and is to last %llu at least",
-		(unsigned int)(item - homes.items),
-		(unsigned long long)(now - RTE_MAX(item->fired_at, set)), (unsigned long long)time);
+		homes_number(item), (unsigned long long)(now - RTE_MAX(item->fired_at, set)),
+		(unsigned long long)time);
 	more = value_before(item->desc.trigger, now - HOMES_BUSTLE) -
 	       value_before(item->desc.trigger, now - time + HOMES_BUSTLE);
 	sim_expect(more < item->act->parameters[2],
-		"what item %u, a rate, began ends, though %llu came",
-		(unsigned int)(item - homes.items), (unsigned long long)more);
+		"what item %u, a rate, began ends, though %llu came", homes_number(item),
+		(unsigned long long)more);
 }
 
 /* It ends with less in a time that is longer by what lies between some looks; errors count. */
@@ -86,7 +86,7 @@ check_waiting(const struct item *item)
 	sim_expect(sim_now() < began + late || more >= item->act->parameters[2] ||
 			   homes.errs[item->desc.trigger],
 		"what item %u, a rate, began should have ended, as only %llu came",
-		(unsigned int)(item - homes.items), (unsigned long long)more);
+		homes_number(item), (unsigned long long)more);
 }
 
 const struct homes_part homes_until = {.plan = plan,
