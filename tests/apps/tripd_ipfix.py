@@ -222,6 +222,50 @@ def rounds_add_up(bench):
         assert record['flowStartMilliseconds'] <= record['flowEndMilliseconds'], record
 
 
+def read_whole(path):
+    """Of a file that grows, its whole messages."""
+    stream = Stream()
+    with open(path, 'rb') as file:
+        stream.feed(file.read())
+    return stream
+
+
+def an_each_in_other_words_is_another(bench):
+    """Also where the library's handle of the new one lies where that of the old one was."""
+    path = bench.file('out.ipfix')
+    frames = [frame(f'10.9.{i // 200}.{i % 200 + 1}', f'10.8.0.{i % 50 + 1}') for i in range(300)]
+    process = start(bench, 'each few port 0 ipv4.src max 1000 idle 1h\n', f'file:{path}', frames=frames)
+    wait_until('rounds', lambda: rounds(path) >= 3)
+    bench.file('rules', 'each few port 0 ip.src,ip.dst max 1000 idle 1h\n')
+    equal(control(bench, 'reload')[0], 0, 'reload')
+    before = rounds(path)
+    wait_until('more rounds', lambda: rounds(path) >= before + 3)
+    report, _ = end(bench, process)
+    stream, each = read(path), report['each'][0]
+    pairs = [record for record in stream.of('few', 'triplineError') if 'destinationIPv4Address' in record]
+    equal(len({key_of(record) for record in pairs}), each['keys'], 'keys')
+    equal(deltas(pairs), (each['packets'], each['bytes']), 'what was exported of them')
+
+
+def a_reset_each_begins_at_0(bench):
+    """What was exported of it before, and what is of it since, are what it has seen before and since."""
+    path = bench.file('out.ipfix')
+    frames = [frame(f'10.9.{i // 200}.{i % 200 + 1}') for i in range(3000)]
+    process = start(bench, 'each few port 0 ipv4.src max 100 idle 1h\n', f'file:{path}', frames=frames)
+
+    def exported(stream):
+        return deltas(stream.of('few', 'triplineError'))[0] + deltas(stream.of('few', 'triplineRemainderPackets'))[0]
+
+    wait_until('rounds', lambda: rounds(path) >= 5)
+    before = exported(read_whole(path))
+    equal(control(bench, 'reset', 'few')[0], 0, 'reset')
+    old = rounds(path)
+    wait_until('more rounds', lambda: rounds(path) >= old + 60)
+    report, _ = end(bench, process)
+    since, both = report['each'][0]['packets'], exported(read(path))
+    assert both >= before + since, f'{before} and {since} were counted, {both} exported'
+
+
 def a_moved_file_is_begun_anew(bench):
     path, old = bench.file('out.ipfix'), bench.file('old.ipfix')
     process = start(bench, RULES, f'file:{path}')
@@ -490,6 +534,7 @@ def one_without_says_so(bench):
 
 if 'without' in sys.argv[3:]:
     main(one_without_says_so)
-main(a_file_has_all, keys_that_come_and_go_are_records, each_field_has_its_element, rounds_add_up, a_moved_file_is_begun_anew, a_connection_breaks_and_comes_back,
+main(a_file_has_all, keys_that_come_and_go_are_records, each_field_has_its_element, rounds_add_up, an_each_in_other_words_is_another, a_reset_each_begins_at_0,
+     a_moved_file_is_begun_anew, a_connection_breaks_and_comes_back,
      who_reads_nothing_holds_nothing_up, nobody_at_the_end, a_late_collector_learns_templates, nfcapd_agrees,
      what_is_long_or_strange, mistakes_are_told)

@@ -28,6 +28,8 @@ struct tripd_look_count {
 struct tripd_look_each {
 	/* NULL: it has gone. */
 	struct trip_each *each;
+	/* Another one each time that it was opened. */
+	uint64_t opening;
 	struct trip_each_info info;
 };
 

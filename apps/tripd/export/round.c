@@ -102,8 +102,9 @@ read_each(struct tripd_round *round, unsigned int i, const struct tripd_look *lo
 	int ret;
 
 	each->fresh = from->each != NULL || each->each != NULL;
-	if (from->each != NULL && from->each != each->each)
+	if (from->each != NULL && from->opening != each->opening)
 		replace(each, point, from);
+	each->opening = from->opening;
 	each->each = from->each;
 	each->info = from->info;
 	each->egress = rule->count.direction == TRIP_RULES_EGRESS;

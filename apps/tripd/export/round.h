@@ -33,7 +33,8 @@ struct tripd_point {
 };
 
 struct tripd_round_each {
-	/* Which it was at the last look, to tell another one by; NULL: it had gone. */
+	/* Which opening it was of at the last look; and NULL: it had gone. */
+	uint64_t opening;
 	const struct trip_each *each;
 	struct trip_each_info info;
 	struct tripd_tally_keys keys;

@@ -30,6 +30,12 @@ tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_e
 		quota->domain, rule, ports, rule->count.n_ports, quota->plan->event_keys, each);
 }
 
+void
+tripd_quota_each_take(struct tripd_quota *quota, unsigned int i, struct trip_each *each)
+{
+	quota->eaches[i] = (struct tripd_each){.each = each, .opening = ++quota->n_openings};
+}
+
 static void
 tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip,
 	const struct tripd_tops *tops, uint64_t time_ns)
@@ -240,20 +246,24 @@ int
 tripd_quota_each_reset(struct tripd_quota *quota, unsigned int i)
 {
 	struct ending ending = {.quota = quota, .each = i, .time_ns = now_ns(CLOCK_REALTIME)};
-	struct tripd_each *each = &quota->eaches[i];
+	struct trip_each_info info;
+	struct trip_each *each;
 	int ret = 0;
 
-	if (each->each != NULL) {
+	if (quota->eaches[i].each != NULL) {
 		(void)tripd_quota_each_read(quota, ending.time_ns);
 		ret = end_drops(&ending);
 	}
 	if (ret == 0)
 		ret = tripd_quota_each_close(quota, i);
+	if (ret == 0)
+		ret = tripd_quota_each_open(quota, &quota->rules->eaches[i], &each);
 	if (ret != 0)
 		return ret;
-	each->next = 0;
-	each->said_refused = 0;
-	return tripd_quota_each_open(quota, &quota->rules->eaches[i], &each->each);
+	info = quota->eaches[i].last;
+	tripd_quota_each_take(quota, i, each);
+	quota->eaches[i].last = info;
+	return 0;
 }
 
 /* At most once in so long. */

@@ -125,7 +125,8 @@ sample_rest(const struct tripd_exporting *exporting, struct tripd_look *look,
 		look->counters[i] = rules->counters[i].gone ? rules->counters[i].last
 							    : trip_cntr_read(quota->counters[i]);
 	for (unsigned int i = 0; i < rules->n_eaches; i++) {
-		look->eaches[i] = (struct tripd_look_each){.each = quota->eaches[i].each};
+		look->eaches[i] = (struct tripd_look_each){
+			.each = quota->eaches[i].each, .opening = quota->eaches[i].opening};
 		tripd_quota_each_info(&quota->eaches[i], &look->eaches[i].info);
 	}
 	look->rules = rules;

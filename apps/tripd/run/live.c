@@ -349,12 +349,14 @@ undo_eaches(struct tripd_change *change)
 	for (unsigned int i = 0; i < change->next->n_eaches; i++) {
 		const struct trip_apply_step *step = &change->difference->eaches[i];
 		const struct trip_rules_each *rule = &quota->rules->eaches[step->at];
+		struct trip_each *each;
 		int ret;
 
 		if (step->what != TRIP_APPLY_CHANGE || quota->eaches[step->at].each != NULL)
 			continue;
-		quota->eaches[step->at].next = 0;
-		ret = tripd_quota_each_open(quota, rule, &quota->eaches[step->at].each);
+		ret = tripd_quota_each_open(quota, rule, &each);
+		if (ret == 0)
+			tripd_quota_each_take(quota, step->at, each);
 		fprintf(change->answer, "each %s stays as it was, %s%s\n", rule->count.name,
 			ret == 0 ? "and begins anew" : "but does not count: ",
 			ret == 0 ? "" : trip_error_message());

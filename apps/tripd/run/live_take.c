@@ -134,7 +134,7 @@ take_each(struct tripd_change *change, unsigned int i)
 		to->count.line = from->count.line;
 	if (step->what == TRIP_APPLY_KEEP || step->what == TRIP_APPLY_LEAVE)
 		return;
-	change->quota->eaches[at] = (struct tripd_each){.each = change->eaches[i]};
+	tripd_quota_each_take(change->quota, at, change->eaches[i]);
 	/* What is replaced goes with the new rules. */
 	old = *to;
 	*to = *from;

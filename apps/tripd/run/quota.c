@@ -112,14 +112,17 @@ static int
 open_each(struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_each *rule = &quota->rules->eaches[i];
+	struct trip_each *each;
 	int ret;
 
 	if (tripd_signals_came())
 		return -EINTR;
-	ret = tripd_quota_each_open(quota, rule, &quota->eaches[i].each);
-	return ret == 0 ? 0
-			: tripd_fail(ret, "line %u of the rules, %s", rule->count.line,
-				  trip_error_message());
+	ret = tripd_quota_each_open(quota, rule, &each);
+	if (ret != 0)
+		return tripd_fail(
+			ret, "line %u of the rules, %s", rule->count.line, trip_error_message());
+	tripd_quota_each_take(quota, i, each);
+	return 0;
 }
 
 int

@@ -88,6 +88,8 @@ struct tripd_item {
 struct tripd_each {
 	/* NULL: it has gone, and is closed. */
 	struct trip_each *each;
+	/* Which of all openings it is of. The address of `each` may be that of one before. */
+	uint64_t opening;
 	/* What it had come to then. */
 	struct trip_each_info last;
 	/* Number of the next trip of its keys; and of the next event in each of its tables, NULL:
@@ -156,6 +158,7 @@ struct tripd_quota {
 	struct trip_cntr **counters;
 	struct trip_set **sets;
 	struct tripd_each *eaches;
+	uint64_t n_openings;
 	/* Those of them that are quotas. */
 	struct tripd_periods periods;
 	/* What begins anew: of each counter, and of both values of each count; some are to. */
@@ -288,10 +291,14 @@ int tripd_quota_place(const struct tripd_quota *quota, const struct trip_rules *
 int tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_each *rule,
 	struct trip_each **each);
 
-/* Closes one; what it has come to is kept. Returns what trip_each_close() does. */
+/* Puts one that was opened in the place of statement `i`, which has none. */
+void tripd_quota_each_take(struct tripd_quota *quota, unsigned int i, struct trip_each *each);
+
 /* Whether packets of new keys have found no room since that was said; and says it. */
 bool tripd_quota_eaches_are_full(struct tripd_quota *quota);
 void tripd_quota_eaches_say(struct tripd_quota *quota);
+
+/* Closes one; what it has come to is kept. Returns what trip_each_close() does. */
 int tripd_quota_each_close(struct tripd_quota *quota, unsigned int i);
 
 /* Tells which keys have come and gone since the last call, some of each; or of one all that are
