@@ -131,8 +131,16 @@ struct trip_each_when {
 	 * itself: that is never early, but a key that is spread over Q queues trips at up to Q
 	 * times that. */
 	uint64_t rate;
-	/** Up to 2^40; `until` is no more than that. */
-	uint64_t burst, until;
+	union {
+		/** With a rate: up to 2^40. */
+		uint64_t burst;
+		/** With a count: it trips again each time that so much more was counted, up to
+		 * 2^48 - 1; 0: it does not. What one burst counts trips once, and says for how
+		 * many times that stands. Takes 8 bytes of each key. */
+		uint64_t every;
+	};
+	/** With a rate: no more than `burst`. */
+	uint64_t until;
 };
 
 /** What is done to a key that trips. */
@@ -141,6 +149,15 @@ enum trip_each_op {
 	TRIP_EACH_OP_NONE = 0,
 	/** Its packets are dropped. */
 	TRIP_EACH_OP_DROP,
+	/**
+	 * It begins anew. What had been counted of it as it tripped is what the trip says; what
+	 * comes behind is counted from 0, on all queues, and no packet is in both. All conditions
+	 * may trip again, buckets are empty, and what was done to it ends, which is told by the
+	 * queue that had begun it: with the key's next packet there, or as it would end by itself.
+	 * Conditions that are due as well trip before. On several queues the key stays in its table
+	 * until it is idle, as others have to know. Takes 24 bytes of each key.
+	 */
+	TRIP_EACH_OP_RESET,
 };
 
 /**
@@ -191,7 +208,8 @@ struct trip_each_attr {
 	/** What the ports receive, or what they send. */
 	enum trip_flow_direction direction;
 	/** How many of the last trips are kept: a power of two up to 32768; default: 1024, where
-	 * there are conditions. Each queue takes 80 bytes for each of them. */
+	 * there are conditions. Each queue takes 80 bytes for each of them, and 104 where one
+	 * has `every` or has its key begin anew. */
 	uint32_t trips_kept;
 	/** When keys trip; NULL: never. */
 	const struct trip_each_when *whens;
@@ -217,7 +235,7 @@ struct trip_each_entry {
 	/** sizeof(struct trip_each_entry), set by the caller of trip_each_read(), else by the
 	 * library. */
 	size_t size;
-	/** Since the key came to a table, over all tables; the truth is no less. */
+	/** Since the key came to a table, over all tables, and began anew; the truth is no less. */
 	uint64_t packets, bytes;
 	/** In the measure of `rank`, the truth is no more than what was counted and this together.
 	 */
@@ -235,6 +253,9 @@ struct trip_each_entry {
 	uint32_t op;
 	/** Until when, by the domain's clock in nanoseconds; UINT64_MAX: for ever. */
 	uint64_t until_ns;
+	/** How often it began anew by TRIP_EACH_OP_RESET, and what had been counted of it by then.
+	 * So with this, and the remainder, all keys are what was seen (EACH-03). */
+	uint64_t anew, anew_packets, anew_bytes;
 };
 
 /** What a statement is, and what it has seen: sums over its tables. */
@@ -296,7 +317,7 @@ struct trip_each_trip {
 	size_t size;
 	/** From 0: with trip n the counter is raised to n + 1. */
 	uint64_t number;
-	/** What had been counted of the key, over all tables, as it tripped. */
+	/** What had been counted of the key as it tripped, over all tables, since it began anew. */
 	uint64_t packets, bytes;
 	/** When, by the domain's clock, in nanoseconds; to the microsecond. */
 	uint64_t ns;
@@ -310,6 +331,11 @@ struct trip_each_trip {
 	uint8_t key[TRIP_EACH_KEY_MAX];
 	/** TRIP_EACH_TRIP_*. */
 	uint32_t flags;
+	/** How many times of an `every` it stands for, the last of which is what was reached; else
+	 * 1. */
+	uint32_t times;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** What became of a key. */

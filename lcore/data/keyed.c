@@ -65,10 +65,26 @@ words_of_hold(const struct trip_keyed_attr *attr)
 }
 
 static uint64_t
-words_of_all(const struct trip_keyed_attr *attr)
+words_of_entries(const struct trip_keyed_attr *attr)
 {
 	return ((uint64_t)attr->max + spare_for(attr->max)) *
 	       (words_of_entry(attr) + KEYED_REST_WORDS + words_of_hold(attr));
+}
+
+static uint64_t
+words_of_all(const struct trip_keyed_attr *attr)
+{
+	return words_of_entries(attr) + ((uint64_t)attr->max + spare_for(attr->max)) * attr->memos;
+}
+
+static bool
+has_memos(const struct trip_keyed_attr *attr)
+{
+	uint32_t needed = attr->anew != 0 ? attr->anew - 1u + TRIP_KEYED_ANEW_WORDS : 0;
+
+	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++)
+		needed = attr->next[i] > needed ? attr->next[i] : needed;
+	return needed <= attr->memos && attr->memos <= TRIP_KEYED_MEMOS_MAX;
 }
 
 static bool
@@ -86,7 +102,7 @@ trip_keyed_size(const struct trip_keyed_attr *attr)
 		attr->idle > TRIP_KEYED_IDLE_MAX || attr->burst > TRIP_KEYED_BURST_MAX ||
 		attr->until > attr->burst || attr->rate > TRIP_KEYED_RATE_MAX ||
 		attr->rate_limit >= TRIP_KEYED_LIMITS || !leaks_little(attr, TICK_MAX) ||
-		!keeps_notes(attr->notes))
+		!keeps_notes(attr->notes) || !has_memos(attr))
 		return 0;
 	return sizeof(struct trip_keyed) + entries_at(attr->max) +
 	       (words_of_all(attr) + (uint64_t)attr->notes * (KEYED_NOTE_KEY + attr->words)) * 8;
@@ -135,6 +151,9 @@ init_limits(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 	}
 	table->told_rate = attr->rate != 0 ? UINT64_C(1) << attr->rate_limit : 0;
 	table->told_all |= (uint8_t)table->told_rate;
+	/* Never all is told of a key that may begin anew, or has a limit that grows. */
+	if (attr->memos != 0)
+		table->told_all |= 1u << TRIP_KEYED_LIMITS;
 }
 
 static void
@@ -152,6 +171,10 @@ lay_out(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 		table->rest_stride = KEYED_REST_WORDS;
 		table->rest_at = (uint64_t)table->capacity * words;
 	}
+	table->memos = attr->memos;
+	table->memos_at = words_of_entries(attr);
+	memcpy(table->next, attr->next, sizeof(table->next));
+	table->anew = attr->anew;
 	table->notes = attr->notes;
 	table->notes_at = words_of_all(attr);
 }
@@ -298,7 +321,7 @@ void
 trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint8_t mark)
 {
 	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
-	const uint64_t mask = UINT64_C(0xff) << KEYED_MARK_SHIFT;
+	const uint64_t mask = (uint64_t)(uint8_t)~TRIP_KEYED_STAYS << KEYED_MARK_SHIFT;
 
 	keyed_store(error, (keyed_load(error) & ~mask) | (uint64_t)mark << KEYED_MARK_SHIFT);
 	/* It may be idle by then. */
@@ -315,6 +338,30 @@ trip_keyed_tell(struct trip_keyed *table, uint32_t entry, uint8_t told, uint8_t 
 	keyed_store(error, (keyed_load(error) & ~UINT64_C(0xff)) | state);
 	if ((told & table->told_rate) != 0)
 		keyed_spill(table, entry);
+}
+
+void
+trip_keyed_write(struct trip_keyed *table, uint32_t entry, uint32_t memo, uint64_t value)
+{
+	keyed_publish(&keyed_memos(table, entry)[memo], value);
+}
+
+void
+trip_keyed_forget(struct trip_keyed *table, uint32_t entry)
+{
+	_Atomic uint64_t *rest = keyed_rest(table, entry);
+	const uint64_t told = (1u << TRIP_KEYED_LIMITS) - 1;
+
+	keyed_store(&rest[KEYED_BUCKET], table->now * table->rate);
+	keyed_publish(&rest[KEYED_ERROR], keyed_load(&rest[KEYED_ERROR]) & ~told);
+}
+
+void
+trip_keyed_stay(struct trip_keyed *table, uint32_t entry)
+{
+	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
+
+	keyed_store(error, keyed_load(error) | (uint64_t)TRIP_KEYED_STAYS << KEYED_MARK_SHIFT);
 }
 
 static int64_t
@@ -356,7 +403,8 @@ trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keye
 	/* Acquire: what was there before it lived. Partner: the release in add(). */
 	uint64_t packets = atomic_load_explicit(&at[KEYED_PACKETS], memory_order_acquire);
 	const _Atomic uint64_t *rest = keyed_rest(table, entry);
-	uint64_t error = keyed_load(&rest[KEYED_ERROR]);
+	/* Acquire: what was written by then of memos. Partner: the release of whoever tells. */
+	uint64_t error = atomic_load_explicit(&rest[KEYED_ERROR], memory_order_acquire);
 	uint64_t again[TRIP_KEYED_WORDS_MAX];
 
 	keyed_key(table, entry, reading->key);
@@ -364,10 +412,13 @@ trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keye
 	reading->packets = keyed_packets(packets);
 	reading->bucket = keyed_load(&rest[KEYED_BUCKET]);
 	reading->hold = table->holds ? keyed_load(keyed_hold(table, entry)) : 0;
-	reading->mark = (uint8_t)(error >> KEYED_MARK_SHIFT);
+	reading->mark = (uint8_t)(error >> KEYED_MARK_SHIFT) & (uint8_t)~TRIP_KEYED_STAYS;
 	reading->told = keyed_told(error);
 	reading->telling = keyed_told(error >> KEYED_TELLING_SHIFT);
 	reading->error = error >> KEYED_STATE_BITS;
+	for (uint32_t i = 0; i < table->memos; i++)
+		reading->memos[i] =
+			atomic_load_explicit(&keyed_memos(table, entry)[i], memory_order_acquire);
 	/* One key's counts only grow; what was written to it after its death began is seen behind
 	 * the fence, if anything of it was before. */
 	atomic_thread_fence(memory_order_acquire);

@@ -67,6 +67,13 @@
  * it is round in a part of the shortest hold that whoever holds keys says, and passes blocks
  * without any.
  *
+ * Memos: an entry may have words more for whoever judges keys, apart from all else. They are 0 as a
+ * key comes, and written by him alone. Two things counting knows from them, so as to hand over no
+ * packet in vain: from which count on a key is over a limit, where that is more than the limit;
+ * and what it had when it last began anew, which is taken off what it has. Limits that have such a
+ * word a key never is done with. A key that has begun anew may have to stay for that, until it is
+ * idle: as long as others need to know.
+ *
  * Memory: for keys of 16 bytes an entry is 48, of which M + M / 7, and 8 bytes for each of M find
  * it: 63 in all, and TRIP_KEYED_ITSELF of the table at most. All of it is offsets, so it may be
  * shared, and lie elsewhere in each process. A packet of a known key touches two cache lines: where
@@ -124,6 +131,16 @@
 /* Notes that are kept, a power of two. */
 #define TRIP_KEYED_NOTES_MIN 8u
 #define TRIP_KEYED_NOTES_MAX (UINT32_C(1) << 20)
+/* Words of an entry for whoever judges; those of a beginning anew, one behind the other. */
+#define TRIP_KEYED_MEMOS_MAX 12u
+enum trip_keyed_anew {
+	TRIP_KEYED_LIFE, /* how often it began anew */
+	TRIP_KEYED_ANEW_PACKETS,
+	TRIP_KEYED_ANEW_BYTES,
+	TRIP_KEYED_ANEW_WORDS,
+};
+/* Of a mark: with that alone it stays until it is idle, and is not held. */
+#define TRIP_KEYED_STAYS 0x20u
 /* Held for ever; a hold of a time is shorter than that of which the hand has a notion. */
 #define TRIP_KEYED_EVER UINT64_MAX
 #define TRIP_KEYED_HOLD_ROUND_MAX (UINT64_C(1) << 32)
@@ -155,6 +172,10 @@ struct trip_keyed_attr {
 	uint64_t hold_max, hold_of_rate, hold_round;
 	/* Packets that are refused are to be dropped. */
 	bool closed;
+	/* Words of an entry; of these, and 1: which says from what on it is over a limit; and the
+	 * first of those that a beginning anew has. 0: none does. */
+	uint32_t memos;
+	uint8_t next[TRIP_KEYED_LIMITS], anew;
 	/* How many of the last notes are kept; 0: none is made. */
 	uint32_t notes;
 	uint64_t secret[2];
@@ -180,6 +201,7 @@ struct trip_keyed_entry {
 	uint8_t mark;
 	/* Limits, a bit each: what it was told to be over, and what somebody is about to tell. */
 	uint8_t told, telling;
+	uint64_t memos[TRIP_KEYED_MEMOS_MAX];
 };
 
 struct trip_keyed_totals {
@@ -233,11 +255,21 @@ bool trip_keyed_sweep(struct trip_keyed *table, uint64_t now);
  * sweeps, and while it is marked. */
 uint32_t trip_keyed_find(const struct trip_keyed *table, const uint64_t *key);
 
-/* A key with a mark other than 0 stays. */
+/* A key with a mark other than 0 stays; TRIP_KEYED_STAYS is no part of it. */
 void trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint8_t mark);
 
 /* What it has been told to be over, and is about to be; as trip_keyed_entry has them. */
 void trip_keyed_tell(struct trip_keyed *table, uint32_t entry, uint8_t told, uint8_t telling);
+
+/* Writes a memo. Who reads the entry and finds it told, and not being told, finds what was written
+ * before that was said. */
+void trip_keyed_write(struct trip_keyed *table, uint32_t entry, uint32_t memo, uint64_t value);
+
+/* Nothing of it has been told, and its bucket is empty; what is being told stays. */
+void trip_keyed_forget(struct trip_keyed *table, uint32_t entry);
+
+/* It stays until it is idle. */
+void trip_keyed_stay(struct trip_keyed *table, uint32_t entry);
 
 /* Holds a key until then, in microseconds, under a mark that is not 0; and holds it no more. */
 void trip_keyed_hold(struct trip_keyed *table, uint32_t entry, uint64_t until, uint8_t mark);

@@ -113,6 +113,37 @@ leak(const struct trip_keyed *table, uint64_t empty, uint32_t entry, uint64_t ha
 	return (uint64_t)holds > table->burst;
 }
 
+/* Likewise, of what it has since it began anew, and of limits that grow. */
+static bool
+is_news_again(
+	const struct trip_keyed *table, uint32_t entry, uint64_t packets, uint64_t bytes, bool rate)
+{
+	uint8_t told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
+	uint8_t over = rate ? (uint8_t)table->told_rate & (uint8_t)~told : 0;
+	const _Atomic uint64_t *memos = keyed_memos(table, entry);
+
+	if (table->anew != 0) {
+		uint64_t had_packets =
+			keyed_load(&memos[table->anew - 1 + TRIP_KEYED_ANEW_PACKETS]);
+		uint64_t had_bytes = keyed_load(&memos[table->anew - 1 + TRIP_KEYED_ANEW_BYTES]);
+
+		packets -= packets < had_packets ? packets : had_packets;
+		bytes -= bytes < had_bytes ? bytes : had_bytes;
+	}
+	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++) {
+		const struct trip_keyed_limit *limit = &table->limits[i];
+		uint64_t next = table->next[i] != 0 ? keyed_load(&memos[table->next[i] - 1]) : 0;
+		uint64_t of = limit->packets != UINT64_MAX ? packets : bytes;
+
+		if (next == 0 && (told >> i & 1) != 0)
+			continue;
+		over |= (uint8_t)((packets >= limit->packets || bytes >= limit->bytes) &&
+				  of >= next)
+			<< i;
+	}
+	return over != 0;
+}
+
 /* Whether it is over a limit that it has not been told of. */
 static bool
 is_news(const struct trip_keyed *table, uint32_t entry, uint64_t packets, uint64_t bytes, bool rate)
@@ -120,6 +151,8 @@ is_news(const struct trip_keyed *table, uint32_t entry, uint64_t packets, uint64
 	uint8_t told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
 	uint8_t over = rate ? (uint8_t)table->told_rate : 0;
 
+	if (table->memos != 0)
+		return is_news_again(table, entry, packets, bytes, rate);
 	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++)
 		over |= (uint8_t)((unsigned int)(packets >= table->limits[i].packets ||
 						 bytes >= table->limits[i].bytes)
@@ -219,6 +252,13 @@ refuse(struct counting *counting, uint32_t packet)
 	counting->dropped |= (uint32_t)table->closed << packet;
 }
 
+static __attribute__((noinline)) void
+clear_memos(const struct trip_keyed *table, uint32_t entry)
+{
+	for (uint32_t i = 0; i < table->memos; i++)
+		keyed_store(&keyed_memos(table, entry)[i], 0);
+}
+
 static void
 admit(struct counting *counting, uint32_t packet)
 {
@@ -238,6 +278,8 @@ admit(struct counting *counting, uint32_t packet)
 	keyed_store(&at[KEYED_BYTES], 0);
 	keyed_store(&rest[KEYED_BUCKET], counting->view.empty);
 	keyed_store(&rest[KEYED_ERROR], keyed_load(&table->floor) << KEYED_STATE_BITS);
+	if (__builtin_expect(table->memos != 0, 0))
+		clear_memos(table, entry);
 	/* Before it lives: who has seen it among all entries finds it by its key, too. */
 	keyed_line_insert(table, counting->hashes[packet], entry);
 	if (__builtin_expect(table->notes != 0, 0))

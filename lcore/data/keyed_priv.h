@@ -103,6 +103,11 @@ struct trip_keyed {
 	uint64_t hold_at;
 	uint32_t hold_stride;
 	uint64_t hold_max, hold_of_rate, hold_round;
+	/* Of memos: how many an entry has, and words from the first entry; what of them is so, and
+	 * 1. */
+	uint32_t memos;
+	uint8_t next[TRIP_KEYED_LIMITS], anew;
+	uint64_t memos_at;
 	/* Of notes: how many are kept, and words from the first entry. */
 	uint32_t notes;
 	uint64_t notes_at;
@@ -221,6 +226,12 @@ keyed_hold(const struct trip_keyed *table, uint32_t entry)
 	return keyed_entry(table, 0) + table->hold_at + (size_t)entry * table->hold_stride;
 }
 
+static inline _Atomic uint64_t *
+keyed_memos(const struct trip_keyed *table, uint32_t entry)
+{
+	return keyed_entry(table, 0) + table->memos_at + (size_t)entry * table->memos;
+}
+
 /* Of a key that has been told to be above its rate, what is above the burst is not kept: so what it
  * has told is over when that is, however much came. */
 static inline void
@@ -242,7 +253,8 @@ keyed_seen(uint64_t word)
 static inline uint8_t
 keyed_mark(const struct trip_keyed *table, uint32_t entry)
 {
-	return (uint8_t)(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]) >> KEYED_MARK_SHIFT);
+	return (uint8_t)(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]) >> KEYED_MARK_SHIFT) &
+	       (uint8_t)~TRIP_KEYED_STAYS;
 }
 
 /* It has a mark, and marks say so here. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a key is judged with; for each_judge.c and each_hold.c only. */
+/* What a key is judged with; for each_judge.c, each_after.c, each_anew.c and each_hold.c. */
 #ifndef TRIP_EACH_BENCH_H
 #define TRIP_EACH_BENCH_H
 
@@ -27,18 +27,63 @@ struct each_judged {
 	struct trip_keyed_entry own;
 	uint64_t packets, bytes;
 	uint8_t told, telling; /* by others */
-	uint64_t held;         /* by others, until then; 0: it is not */
-	uint8_t held_by;       /* their mark */
-	uint64_t from;         /* trips before it was looked at */
+	/* How often it began anew, of all tables; what they had by then; and from which count on
+	 * conditions are told again. */
+	uint64_t life, anew_packets, anew_bytes, next[TRIP_EACH_WHENS_MAX];
+	uint64_t held;   /* by others, until then; 0: it is not */
+	uint8_t held_by; /* their mark */
+	uint64_t from;   /* trips before it was looked at */
 	/* Its packets in the chunk, and which of them are dropped, a bit each. */
 	uint32_t in_chunk, dropped;
 };
+
+static inline bool
+each_is_rate(const struct trip_each_when *when)
+{
+	return when->rate != 0;
+}
 
 static inline uint8_t
 each_bit_of(uint32_t when)
 {
 	return (uint8_t)(1u << when);
 }
+
+/* What it has since it began anew, in the measure of a condition. */
+static inline uint64_t
+each_has(const struct each_bench *bench, const struct each_judged *judged, uint32_t when)
+{
+	bool of_bytes = bench->statement->whens[when].of == TRIP_EACH_BYTES;
+	uint64_t all = of_bytes ? judged->bytes : judged->packets;
+	uint64_t before = of_bytes ? judged->anew_bytes : judged->anew_packets;
+
+	return all > before ? all - before : 0;
+}
+
+/* From where on a condition that counts is to be told. */
+static inline uint64_t
+each_threshold(const struct each_bench *bench, const struct each_judged *judged, uint32_t when)
+{
+	uint64_t count = bench->statement->whens[when].count;
+
+	return judged->next[when] > count ? judged->next[when] : count;
+}
+
+static inline uint64_t
+each_life(const struct each_bench *bench, const struct trip_keyed_entry *reading)
+{
+	const struct trip_each_statement *statement = bench->statement;
+
+	return statement->life != 0 ? reading->memos[statement->life - 1 + TRIP_KEYED_LIFE] : 0;
+}
+
+struct each_bench trip_each_judge_bench(const struct trip_each_poll *poll, uint32_t which);
+
+/* A key of which something was counted, or is to be told. */
+void trip_each_judge_key(const struct each_bench *bench, struct each_judged *judged);
+
+/* The counter is at or above the number of trips; from here on it need not be told of this one. */
+void trip_each_judge_raise(const struct each_bench *bench, uint64_t trips);
 
 /* All sums, and what others say, behind what our own entry says. */
 void trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged);
@@ -48,9 +93,24 @@ void trip_each_judge_say(
 	const struct each_bench *bench, struct each_judged *judged, uint8_t told, uint8_t telling);
 
 /* Tells a trip, or with TRIP_EACH_TOLD_END its end. Before it is told the entry says that it is
- * being told. */
+ * being told. Where somebody else has, our entry is as that says. */
 enum trip_each_tells trip_each_judge_tell(
 	const struct each_bench *bench, struct each_judged *judged, uint32_t when);
+
+/* ---- each_anew.c ---- */
+
+/* A trip that was told, by us or others, of a condition that is told again: our entry says so, and
+ * may begin anew. */
+void trip_each_anew_told(const struct each_bench *bench, struct each_judged *judged,
+	const struct trip_each_told *told);
+
+/* Others know more of how often it was told, or began anew, as was seen by a look. */
+void trip_each_anew_join(const struct each_bench *bench, struct each_judged *judged);
+
+/* A look: what an entry says is added to what is known of lives, and what others say is only theirs
+ * of the last life. False: it is of an earlier life. */
+bool trip_each_anew_add(const struct each_bench *bench, struct each_judged *judged,
+	const struct trip_keyed_entry *reading);
 
 /* ---- each_hold.c ---- */
 
@@ -67,6 +127,9 @@ void trip_each_hold_join(const struct each_bench *bench, struct each_judged *jud
 
 /* The key of our entry is held no more, unless others hold it still. */
 void trip_each_hold_settle(const struct each_bench *bench, struct each_judged *judged);
+
+/* The key of our entry passes now, whatever others say. */
+void trip_each_hold_pass(const struct each_bench *bench, struct each_judged *judged);
 
 /* What the last writer has left: `told`: what it was telling. False: it was no end. */
 bool trip_each_hold_recover(const struct each_bench *bench, struct each_judged *judged, bool told);

@@ -105,6 +105,16 @@ trip_each_hold_settle(const struct each_bench *bench, struct each_judged *judged
 	release(bench, judged);
 }
 
+void
+trip_each_hold_pass(const struct each_bench *bench, struct each_judged *judged)
+{
+	if (judged->own.mark == 0)
+		return;
+	for (unsigned int looks = 0; looks < EACH_LOOKS && !tell_end(bench, judged); looks++)
+		trip_each_judge_look(bench, judged);
+	release(bench, judged);
+}
+
 bool
 trip_each_hold_recover(const struct each_bench *bench, struct each_judged *judged, bool told)
 {

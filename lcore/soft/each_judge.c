@@ -4,11 +4,8 @@
 
 #include "each_bench.h"
 
-/* Held keys whose ends are told in one call. */
-#define ENDS 16u
-
-static struct each_bench
-bench_of(const struct trip_each_poll *poll, uint32_t which)
+struct each_bench
+trip_each_judge_bench(const struct trip_each_poll *poll, uint32_t which)
 {
 	struct each_bench bench = {.poll = poll, .statement = &poll->zone->statements[which]};
 	uint32_t line = poll->queue->lines[which];
@@ -20,13 +17,8 @@ bench_of(const struct trip_each_poll *poll, uint32_t which)
 	return bench;
 }
 
-static bool
-is_rate(const struct trip_each_when *when)
-{
-	return when->rate != 0;
-}
-
-/* By others; a rate is told as long as their bucket has not been emptied, or they hold the key. */
+/* Of the key's last life, by others; a rate is told as long as their bucket has not been emptied,
+ * or they hold the key. */
 static void
 add_other(const struct each_bench *bench, struct each_judged *judged,
 	const struct trip_keyed_entry *reading)
@@ -43,9 +35,6 @@ add_other(const struct each_bench *bench, struct each_judged *judged,
 		judged->held = reading->hold;
 		judged->held_by = reading->mark;
 	}
-	judged->packets += reading->packets;
-	judged->bytes += reading->bytes;
-	judged->telling |= reading->telling;
 	judged->told |= told;
 }
 
@@ -68,9 +57,15 @@ look_at_others(const struct each_bench *bench, struct each_judged *judged)
 {
 	struct trip_keyed_entry reading;
 
-	for (uint32_t i = 0; i < bench->statement->n_tables; i++)
-		if (seek_other(bench, i, judged->key, &reading))
+	for (uint32_t i = 0; i < bench->statement->n_tables; i++) {
+		if (!seek_other(bench, i, judged->key, &reading))
+			continue;
+		judged->packets += reading.packets;
+		judged->bytes += reading.bytes;
+		judged->telling |= reading.telling;
+		if (bench->statement->memos == 0 || trip_each_anew_add(bench, judged, &reading))
 			add_other(bench, judged, &reading);
+	}
 }
 
 void
@@ -81,6 +76,11 @@ trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged)
 	judged->bytes = judged->own.bytes;
 	judged->told = judged->telling = 0;
 	judged->held = 0;
+	judged->life = 0;
+	judged->anew_packets = judged->anew_bytes = 0;
+	memset(judged->next, 0, sizeof(judged->next));
+	if (bench->statement->memos != 0)
+		(void)trip_each_anew_add(bench, judged, &judged->own);
 	if (bench->close == NULL)
 		return;
 	if (bench->statement->shares)
@@ -96,9 +96,9 @@ is_reached(const struct each_bench *bench, const struct each_judged *judged, uin
 {
 	const struct trip_each_when *is = &bench->statement->whens[when];
 
-	if (is_rate(is))
+	if (each_is_rate(is))
 		return trip_keyed_exceeds(bench->table, judged->own.bucket) > 0;
-	return (is->of == TRIP_EACH_BYTES ? judged->bytes : judged->packets) >= is->count;
+	return each_has(bench, judged, when) >= each_threshold(bench, judged, when);
 }
 
 void
@@ -109,9 +109,8 @@ trip_each_judge_say(
 	trip_keyed_tell(bench->table, judged->entry, judged->own.told, telling);
 }
 
-/* The counter is at or above the number of trips; from here on it need not be told of this one. */
-static void
-raise_cntr(const struct each_bench *bench, uint64_t trips)
+void
+trip_each_judge_raise(const struct each_bench *bench, uint64_t trips)
 {
 	if (bench->statement->cntr != 0)
 		bench->poll->raise(bench->poll->arg, bench->statement->cntr - 1, trips);
@@ -120,7 +119,8 @@ raise_cntr(const struct each_bench *bench, uint64_t trips)
 /* Others say that they are telling it, and may have been killed. TRIP_EACH_TELLS: none of them has.
  */
 static enum trip_each_tells
-ask_others(const struct each_bench *bench, const struct trip_each_told *told)
+ask_others(const struct each_bench *bench, const struct trip_each_told *told,
+	struct trip_each_told *found)
 {
 	enum trip_each_tells tells = TRIP_EACH_TELLS;
 	struct trip_keyed_entry reading;
@@ -128,36 +128,74 @@ ask_others(const struct each_bench *bench, const struct trip_each_told *told)
 	for (uint32_t i = 0; i < bench->statement->n_tables && tells == TRIP_EACH_TELLS; i++)
 		if (seek_other(bench, i, told->key, &reading) &&
 			(reading.telling & each_bit_of(told->when)) != 0)
-			tells = trip_each_ring_ask(&bench->at, told, i);
+			tells = trip_each_ring_ask(&bench->at, told, i, found);
 	return tells;
+}
+
+static struct trip_each_told
+told_of(const struct each_bench *bench, const struct each_judged *judged, uint32_t when)
+{
+	uint32_t at = when & ~TRIP_EACH_TOLD_END;
+	const struct trip_each_when *is = &bench->statement->whens[at];
+	struct trip_each_told told = {.packets = judged->packets,
+		.bytes = judged->bytes,
+		.ns = bench->poll->now * 1000,
+		.when = when,
+		.table = bench->own,
+		.life = (uint32_t)judged->life,
+		.times = 1,
+		.anew_packets = judged->anew_packets,
+		.anew_bytes = judged->anew_bytes};
+
+	if (!each_is_rate(is) && is->every != 0 && at == when)
+		told.times += (uint32_t)((each_has(bench, judged, when) -
+						 each_threshold(bench, judged, when)) /
+					 is->every);
+	memcpy(told.key, judged->key, sizeof(told.key));
+	return told;
+}
+
+/* It is told, or somebody else has told `found`: what is said of that in our entry. */
+static void
+say_told(const struct each_bench *bench, struct each_judged *judged, uint32_t when,
+	const struct trip_each_told *found)
+{
+	const uint8_t again = bench->statement->again | bench->statement->anew;
+	uint8_t bit = each_bit_of(when);
+
+	if (again != 0)
+		trip_each_anew_told(bench, judged, found);
+	/* Which may have been another condition's. */
+	if ((again & bit) != 0 || found->when != when)
+		bit = 0;
+	atomic_thread_fence(memory_order_release);
+	trip_each_judge_say(bench, judged, bit, 0);
 }
 
 enum trip_each_tells
 trip_each_judge_tell(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
 	uint8_t bit = each_bit_of(when & ~TRIP_EACH_TOLD_END);
-	struct trip_each_told told = {.packets = judged->packets,
-		.bytes = judged->bytes,
-		.ns = bench->poll->now * 1000,
-		.when = when,
-		.table = bench->own};
+	struct trip_each_told told = told_of(bench, judged, when), found;
 	enum trip_each_tells tells = TRIP_EACH_TELLS;
 
-	memcpy(told.key, judged->key, sizeof(told.key));
 	if ((when & TRIP_EACH_TOLD_END) == 0 && (judged->telling & bit) != 0)
-		tells = ask_others(bench, &told);
+		tells = ask_others(bench, &told, &found);
+	if (tells == TRIP_EACH_KNOWN)
+		trip_each_anew_told(bench, judged, &found);
 	if (tells != TRIP_EACH_TELLS)
 		return tells;
 	trip_each_ring_write(&bench->at, &told);
 	atomic_thread_fence(memory_order_release);
 	trip_each_judge_say(bench, judged, 0, bit);
-	tells = trip_each_ring_tell(&bench->at, &told, judged->from);
+	tells = trip_each_ring_tell(&bench->at, &told, judged->from, &found);
 	if (tells == TRIP_EACH_TELLS)
-		raise_cntr(bench, trip_each_ring_trips(&bench->at));
-	atomic_thread_fence(memory_order_release);
+		trip_each_judge_raise(bench, trip_each_ring_trips(&bench->at));
 	/* Of an end that is told, who releases the key says so. */
-	if ((when & TRIP_EACH_TOLD_END) == 0 || tells == TRIP_EACH_MISSED)
-		trip_each_judge_say(bench, judged, tells == TRIP_EACH_MISSED ? 0 : bit, 0);
+	if (tells == TRIP_EACH_MISSED)
+		trip_each_judge_say(bench, judged, 0, 0);
+	else if ((when & TRIP_EACH_TOLD_END) == 0)
+		say_told(bench, judged, when, tells == TRIP_EACH_TELLS ? &told : &found);
 	return tells;
 }
 
@@ -167,11 +205,10 @@ is_above_by(
 	const struct each_bench *bench, const struct each_judged *judged, uint32_t when, int64_t by)
 {
 	const struct trip_each_when *is = &bench->statement->whens[when];
-	uint64_t sum = is->of == TRIP_EACH_BYTES ? judged->bytes : judged->packets;
 
-	if (is_rate(is))
+	if (each_is_rate(is))
 		return trip_keyed_exceeds(bench->table, judged->own.bucket) > by;
-	return (int64_t)(sum - is->count) >= by;
+	return (int64_t)(each_has(bench, judged, when) - each_threshold(bench, judged, when)) >= by;
 }
 
 /* Its packets in the chunk behind the one that reached it: those without which it is above. */
@@ -186,7 +223,7 @@ behind(const struct each_bench *bench, const struct each_judged *judged, uint32_
 		uint32_t last = 31 - (uint32_t)__builtin_clz(left);
 		uint32_t bytes = bench->chunk->bytes[last];
 
-		by += is_rate(is)                 ? trip_keyed_cost(bench->table, bytes)
+		by += each_is_rate(is)            ? trip_keyed_cost(bench->table, bytes)
 		      : is->of == TRIP_EACH_BYTES ? (int64_t)bytes
 						  : 1;
 		if (!is_above_by(bench, judged, when, by))
@@ -211,13 +248,18 @@ trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 	tells = trip_each_judge_tell(bench, judged, when);
 	if (holds && tells == TRIP_EACH_KNOWN)
 		trip_each_hold_disown(bench, judged, when);
-	return tells == TRIP_EACH_MISSED;
+	/* What somebody else has told may be less than there is. */
+	return tells == TRIP_EACH_MISSED ||
+	       (tells == TRIP_EACH_KNOWN &&
+		       (bench->statement->again | bench->statement->anew) != 0);
 }
 
 /* True: so much has been told meanwhile that it has to be looked at again. */
 static bool
 judge_when(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
+	if ((bench->statement->again & each_bit_of(when)) != 0)
+		return is_reached(bench, judged, when) && trip(bench, judged, when);
 	if ((judged->own.told & each_bit_of(when)) != 0)
 		return false;
 	if ((judged->told & each_bit_of(when)) != 0) {
@@ -228,10 +270,51 @@ judge_when(const struct each_bench *bench, struct each_judged *judged, uint32_t 
 	return is_reached(bench, judged, when) && trip(bench, judged, when);
 }
 
-static void
-judge_key(const struct each_bench *bench, struct each_judged *judged)
+/* Others may be about to have it begin anew, or have been killed on the way: what is judged before
+ * that is known would be of two lives. */
+static bool
+ask_of_anew(const struct each_bench *bench, struct each_judged *judged)
 {
-	const uint32_t n = bench->statement->n_whens;
+	uint8_t left = judged->telling & bench->statement->anew;
+
+	for (; left != 0; left &= (uint8_t)(left - 1)) {
+		struct trip_each_told found,
+			told = told_of(bench, judged, (uint32_t)__builtin_ctz(left));
+		enum trip_each_tells tells = ask_others(bench, &told, &found);
+
+		if (tells == TRIP_EACH_KNOWN)
+			trip_each_anew_told(bench, judged, &found);
+		if (tells != TRIP_EACH_TELLS)
+			return true;
+	}
+	return false;
+}
+
+/* Those that have it begin anew come last: what is due before that is told before. */
+static bool
+judge_whens(const struct each_bench *bench, struct each_judged *judged)
+{
+	const uint8_t anew = bench->statement->anew;
+	bool again = false;
+
+	for (uint32_t when = 0; when < bench->statement->n_whens; when++)
+		if ((anew & each_bit_of(when)) == 0)
+			again |= judge_when(bench, judged, when);
+	for (uint32_t when = 0; when < bench->statement->n_whens && !again; when++)
+		if ((anew & each_bit_of(when)) != 0 && is_reached(bench, judged, when)) {
+			/* Who is killed in between has let it go a little early. */
+			trip_each_hold_pass(bench, judged);
+			again = trip_each_judge_tell(bench, judged, when) != TRIP_EACH_TELLS;
+			break;
+		}
+	return again;
+}
+
+void
+trip_each_judge_key(const struct each_bench *bench, struct each_judged *judged)
+{
+	const struct trip_each_statement *statement = bench->statement;
+	const uint8_t all = (uint8_t)((1u << statement->n_whens) - 1);
 	bool again = true;
 
 	if (!trip_keyed_read(bench->table, judged->entry, &judged->own))
@@ -239,14 +322,17 @@ judge_key(const struct each_bench *bench, struct each_judged *judged)
 	if (judged->own.mark != 0 && judged->own.hold <= bench->poll->now)
 		trip_each_hold_settle(bench, judged);
 	/* What is told by a rate that holds keys is so while it does. */
-	if (judged->own.told == (1u << n) - 1)
+	if (judged->own.told == all && statement->memos == 0)
 		return;
 	for (unsigned int looks = 0; again && looks < EACH_LOOKS; looks++) {
-		again = false;
 		trip_each_judge_look(bench, judged);
+		if (statement->memos != 0) {
+			if (ask_of_anew(bench, judged))
+				continue;
+			trip_each_anew_join(bench, judged);
+		}
 		trip_each_hold_join(bench, judged);
-		for (uint32_t when = 0; when < n; when++)
-			again |= judge_when(bench, judged, when);
+		again = judge_whens(bench, judged);
 	}
 }
 
@@ -295,7 +381,7 @@ uint32_t
 trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
 	const struct trip_keyed_chunk *chunk, uint32_t over)
 {
-	struct each_bench bench = bench_of(poll, which);
+	struct each_bench bench = trip_each_judge_bench(poll, which);
 	const uint32_t words = bench.statement->key.words;
 	struct groups groups;
 
@@ -312,74 +398,8 @@ trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
 
 		memcpy(judged.key, &chunk->keys[(size_t)first * words],
 			words * sizeof(judged.key[0]));
-		judge_key(&bench, &judged);
+		trip_each_judge_key(&bench, &judged);
 		groups.dropped |= judged.dropped;
 	}
 	return groups.dropped;
-}
-
-/* Of one of our entries, behind a chunk; false: it has none. */
-static bool
-take_entry(const struct each_bench *bench, struct each_judged *judged, uint32_t entry)
-{
-	*judged = (struct each_judged){.entry = entry};
-	if (!trip_keyed_read(bench->table, entry, &judged->own))
-		return false;
-	memcpy(judged->key, judged->own.key, bench->statement->key.words * sizeof(judged->key[0]));
-	return true;
-}
-
-void
-trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which)
-{
-	struct trip_keyed *table = trip_each_table(poll->zone, poll->queue->lines[which]);
-	uint32_t entries[ENDS], n = trip_keyed_ended(table, poll->now, entries, ENDS);
-	struct each_judged judged;
-	struct each_bench bench;
-
-	if (__builtin_expect(n == 0, 1))
-		return;
-	bench = bench_of(poll, which);
-	for (uint32_t i = 0; i < n; i++)
-		if (take_entry(&bench, &judged, entries[i]))
-			trip_each_hold_settle(&bench, &judged);
-}
-
-/* Whether it is to be judged by what it has here. */
-static bool
-may_have_reached(const struct each_bench *bench, const struct each_judged *judged)
-{
-	const struct trip_each_statement *statement = bench->statement;
-
-	if (bench->close != NULL &&
-		trip_keyed_is_close(bench->close, trip_keyed_number(bench->table, judged->key)))
-		return true;
-	for (uint32_t when = 0; when < statement->n_whens; when++) {
-		const struct trip_each_when *is = &statement->whens[when];
-		uint64_t had = is->of == TRIP_EACH_BYTES ? judged->own.bytes : judged->own.packets;
-
-		if (is_rate(is) ? trip_keyed_exceeds(bench->table, judged->own.bucket) > 0
-				: had >= trip_count_share(is->count, statement->n_tables))
-			return true;
-	}
-	return false;
-}
-
-void
-trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which)
-{
-	const struct each_bench bench = bench_of(poll, which);
-	bool told = trip_each_ring_settle(&bench.at, bench.own);
-	const uint32_t n = trip_keyed_entries(bench.table);
-	struct each_judged judged;
-
-	raise_cntr(&bench, trip_each_ring_trips(&bench.at));
-	for (uint32_t entry = 0; entry < n; entry++) {
-		if (!take_entry(&bench, &judged, entry))
-			continue;
-		if (judged.own.telling != 0 && !trip_each_hold_recover(&bench, &judged, told))
-			trip_each_judge_say(&bench, &judged, told ? judged.own.telling : 0, 0);
-		if (may_have_reached(&bench, &judged))
-			judge_key(&bench, &judged);
-	}
 }

@@ -30,6 +30,23 @@
  *   whose hold is over looks into the others once more: it goes on as long as one of them does.
  * - Who has told the trip owns its end, which it tells as it told that, in a record of its own.
  *
+ * A condition may be told again and again: each entry has from which count on it is (keyed.h), and
+ * the highest of all tables is true. A trip of it says how much was counted, and so what it has
+ * told. Who finds it in his way, or that another is telling it, takes that over from it and looks
+ * again, as there may be more by then. So each crossing is in one trip.
+ *
+ * A key that begins anew has another life, on all queues from one trip on: what all tables had by
+ * then, which is in that trip, is taken off their sum. Nobody counts anything else, so no packet is
+ * lost, or in two lives, whatever comes meanwhile.
+ *
+ * - Who tells that trip writes the next life and those sums to its own entry, and then that it has
+ *   told. Who looks at the key takes them over from the entry of the latest life, or, where that is
+ *   still being told, from the trip. What tables of earlier lives say of conditions and holds is
+ *   past; what was done to the key by one of these ends there when that looks.
+ * - In one life nothing is told behind that trip: it is in the way of all others.
+ * - Entries of a key that has begun anew are not evicted as long as they are not idle: a table that
+ *   had no packet of the key since still has to find out.
+ *
  * What is judged is what was counted since a key came to each table. Where it goes from one and
  * comes again, it begins there anew, so its sum may fall: never early.
  */
@@ -41,7 +58,7 @@
 #include "each_queue.h"
 
 /* Packets of a chunk that may have taken their keys to a limit, a bit each; returns which of them
- * are to be dropped. */
+ * are to be dropped; of those that counting has found to be, some may not be any more. */
 uint32_t trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
 	const struct trip_keyed_chunk *chunk, uint32_t over);
 

@@ -100,7 +100,7 @@ count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_
 {
 	const struct trip_each_statement *statement = &poll->zone->statements[which];
 	uint64_t keys[TRIP_EACH_KEY_CHUNK * TRIP_EACH_KEY_WORDS];
-	uint32_t bytes[TRIP_EACH_KEY_CHUNK], seen = ~poll->skipped, over, dropped;
+	uint32_t bytes[TRIP_EACH_KEY_CHUNK], seen = ~poll->skipped, over, dropped, more = 0;
 	uint8_t packets[TRIP_EACH_KEY_CHUNK];
 	struct trip_keyed_chunk taken = {.keys = keys,
 		.bytes = bytes,
@@ -117,7 +117,8 @@ count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_
 		bytes[i] = chunk->bytes[packets[i]];
 	over = trip_keyed_count(table_of(poll, which), &taken, poll->now);
 	if (__builtin_expect(over != 0, 0))
-		dropped |= trip_each_judge(poll, which, &taken, over);
+		more = trip_each_judge(poll, which, &taken, over);
+	dropped |= more;
 	if (__builtin_expect(dropped != 0, 0))
 		dropped = drop(table_of(poll, which), &taken, packets);
 	if (statement->holds != 0)

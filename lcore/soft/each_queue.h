@@ -65,6 +65,12 @@ struct trip_each_statement {
 	uint8_t holds;
 	uint64_t hold_round; /* microseconds; 0: no hold ends */
 	bool shares;
+	/* Conditions that may be told of a key again and again; those by which it begins anew, a
+	 * bit each; and words of its entries (keyed.h): that say from which count on it is told
+	 * again, and, behind 1, when it began anew. */
+	uint8_t again, anew;
+	uint32_t memos;
+	uint8_t next[TRIP_EACH_WHENS_MAX], life;
 	enum trip_each_full full;
 	uint32_t kept;
 	uint32_t events_kept; /* by each table */
@@ -113,6 +119,17 @@ trip_each_table(const struct trip_each_zone *zone, uint32_t line)
 	return (struct trip_keyed *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE);
 }
 
+/* What its trips take; 0: it has no conditions. */
+static inline uint32_t
+trip_each_statement_ring_lines(const struct trip_each_statement *statement)
+{
+	const struct trip_each_ring_at at = {.kept = statement->kept,
+		.n_tables = statement->n_tables,
+		.lives = statement->memos != 0};
+
+	return statement->n_whens > 0 ? (uint32_t)(trip_each_ring_size(&at) / TRIP_EACH_LINE) : 0;
+}
+
 /* With all that belongs to it. */
 static inline uint64_t
 trip_each_statement_lines(const struct trip_each_statement *statement)
@@ -130,7 +147,9 @@ trip_each_statement_ring(
 	return (struct trip_each_ring_at){
 		.ring = (struct trip_each_ring *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE),
 		.kept = statement->kept,
-		.n_tables = statement->n_tables};
+		.n_tables = statement->n_tables,
+		.lives = statement->memos != 0,
+		.anew = statement->anew};
 }
 
 /* A pattern as what a packet must be; and what a parser is to be asked for. */

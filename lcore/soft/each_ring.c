@@ -10,6 +10,7 @@
  * which says more than where in its log that is: one that is written over it has another end. */
 #define TURN_SHIFT 32u
 #define TABLE_SHIFT 16u
+#define LIFE_SHIFT 32u
 
 _Static_assert(TRIP_EACH_RING_MAX < 1u << TABLE_SHIFT, "a serial ends with one bit more");
 
@@ -39,13 +40,23 @@ log_of(const struct trip_each_ring_at *at, uint32_t table, uint64_t serial)
 	       (size_t)table * at->kept + (serial & (at->kept - 1));
 }
 
-size_t
-trip_each_ring_size(uint32_t kept, uint32_t n_tables)
+/* Where there are lives. */
+static struct trip_each_log_life *
+life_of(const struct trip_each_ring_at *at, uint32_t table, uint64_t serial)
 {
+	return (struct trip_each_log_life *)(uintptr_t)log_of(at, at->n_tables, 0) +
+	       (size_t)table * at->kept + (serial & (at->kept - 1));
+}
+
+size_t
+trip_each_ring_size(const struct trip_each_ring_at *at)
+{
+	size_t of_log =
+		sizeof(struct trip_each_log) + (at->lives ? sizeof(struct trip_each_log_life) : 0);
 	size_t size = sizeof(struct trip_each_ring) +
-		      (size_t)n_tables * sizeof(struct trip_each_head) + close_size(n_tables) +
-		      kept * sizeof(uint64_t) +
-		      (size_t)n_tables * kept * sizeof(struct trip_each_log);
+		      (size_t)at->n_tables * sizeof(struct trip_each_head) +
+		      close_size(at->n_tables) + at->kept * sizeof(uint64_t) +
+		      (size_t)at->n_tables * at->kept * of_log;
 
 	return (size + LINE - 1) / LINE * LINE;
 }
@@ -53,7 +64,7 @@ trip_each_ring_size(uint32_t kept, uint32_t n_tables)
 void
 trip_each_ring_init(const struct trip_each_ring_at *at)
 {
-	memset(at->ring, 0, trip_each_ring_size(at->kept, at->n_tables));
+	memset(at->ring, 0, trip_each_ring_size(at));
 }
 
 _Atomic uint64_t *
@@ -115,6 +126,25 @@ trip_each_ring_trips(const struct trip_each_ring_at *at)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
+static void
+read_life(const struct trip_each_ring_at *at, uint64_t word, struct trip_each_told *told)
+{
+	const struct trip_each_log_life *of;
+	uint64_t life;
+
+	told->life = 0;
+	told->times = 1;
+	told->anew_packets = told->anew_bytes = 0;
+	if (!at->lives)
+		return;
+	of = life_of(at, (uint32_t)(word >> TABLE_SHIFT) & (TRIP_EACH_RING_TABLES_MAX - 1), word);
+	life = atomic_load_explicit(&of->life, memory_order_relaxed);
+	told->life = (uint32_t)(life >> LIFE_SHIFT);
+	told->times = (uint32_t)life;
+	told->anew_packets = atomic_load_explicit(&of->anew_packets, memory_order_relaxed);
+	told->anew_bytes = atomic_load_explicit(&of->anew_bytes, memory_order_relaxed);
+}
+
 /* What a place says, as long as it is there. */
 static bool
 read_log(const struct trip_each_ring_at *at, uint64_t word, struct trip_each_told *told)
@@ -132,6 +162,7 @@ read_log(const struct trip_each_ring_at *at, uint64_t word, struct trip_each_tol
 	told->bytes = atomic_load_explicit(&log->bytes, memory_order_relaxed);
 	told->ns = atomic_load_explicit(&log->ns, memory_order_relaxed);
 	told->when = (uint32_t)atomic_load_explicit(&log->when, memory_order_relaxed);
+	read_life(at, word, told);
 	told->table = table;
 	for (uint32_t i = 0; i < TRIP_KEYED_WORDS_MAX; i++)
 		told->key[i] = atomic_load_explicit(&log->key[i], memory_order_relaxed);
@@ -155,11 +186,38 @@ trip_each_ring_read(
 static bool
 is_same(const struct trip_each_told *a, const struct trip_each_told *b)
 {
-	return a->when == b->when && memcmp(a->key, b->key, sizeof(a->key)) == 0;
+	return a->when == b->when && a->life == b->life &&
+	       memcmp(a->key, b->key, sizeof(a->key)) == 0;
+}
+
+/* Or it has ended the life of the key, in which nothing is told any more but an end. */
+static bool
+is_in_way(const struct trip_each_ring_at *at, const struct trip_each_told *other,
+	const struct trip_each_told *told)
+{
+	if ((told->when & TRIP_EACH_TOLD_END) == 0 && other->when < TRIP_KEYED_LIMITS &&
+		(at->anew >> other->when & 1) != 0)
+		return told->life == other->life &&
+		       memcmp(other->key, told->key, sizeof(told->key)) == 0;
+	return is_same(other, told);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
  */
+
+static void
+write_life(const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t serial)
+{
+	struct trip_each_log_life *of;
+
+	if (!at->lives)
+		return;
+	of = life_of(at, told->table, serial);
+	atomic_store_explicit(
+		&of->life, (uint64_t)told->life << LIFE_SHIFT | told->times, memory_order_relaxed);
+	atomic_store_explicit(&of->anew_packets, told->anew_packets, memory_order_relaxed);
+	atomic_store_explicit(&of->anew_bytes, told->anew_bytes, memory_order_relaxed);
+}
 
 void
 trip_each_ring_write(const struct trip_each_ring_at *at, const struct trip_each_told *told)
@@ -175,6 +233,7 @@ trip_each_ring_write(const struct trip_each_ring_at *at, const struct trip_each_
 	atomic_store_explicit(&log->bytes, told->bytes, memory_order_relaxed);
 	atomic_store_explicit(&log->ns, told->ns, memory_order_relaxed);
 	atomic_store_explicit(&log->when, told->when, memory_order_relaxed);
+	write_life(at, told, serial);
 	for (uint32_t i = 0; i < TRIP_KEYED_WORDS_MAX; i++)
 		atomic_store_explicit(&log->key[i], told->key[i], memory_order_relaxed);
 	atomic_store_explicit(&log->serial, serial + 1, memory_order_release);
@@ -214,13 +273,12 @@ move_on(const struct trip_each_ring_at *at, const _Atomic uint64_t *place, uint6
 /* Takes the next place, unless one before it, from `number` on, is of the same. */
 static enum trip_each_tells
 take_place(const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t serial,
-	uint64_t number)
+	uint64_t number, struct trip_each_told *found)
 {
 	for (;;) {
 		_Atomic uint64_t *place = place_of(at, number);
 		uint64_t word = atomic_load_explicit(place, memory_order_acquire);
 		int32_t turn = compare_turn(at, number, word);
-		struct trip_each_told other;
 
 		/* Release: what was told, and that it is being told. */
 		if (turn < 0) {
@@ -232,21 +290,21 @@ take_place(const struct trip_each_ring_at *at, const struct trip_each_told *told
 			note_trips(at, number + 1);
 			return TRIP_EACH_TELLS;
 		}
-		if (turn > 0 || !read_log(at, word, &other))
+		if (turn > 0 || !read_log(at, word, found))
 			return TRIP_EACH_MISSED;
 		note_trips(at, ++number);
-		if (is_same(&other, told))
+		if (is_in_way(at, found, told))
 			return TRIP_EACH_KNOWN;
 	}
 }
 
 enum trip_each_tells
-trip_each_ring_tell(
-	const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t from)
+trip_each_ring_tell(const struct trip_each_ring_at *at, const struct trip_each_told *told,
+	uint64_t from, struct trip_each_told *found)
 {
 	struct trip_each_head *head = head_of(at, told->table);
 	uint64_t serial = atomic_load_explicit(&head->serial, memory_order_relaxed);
-	enum trip_each_tells tells = take_place(at, told, serial, from);
+	enum trip_each_tells tells = take_place(at, told, serial, from, found);
 
 	if (tells == TRIP_EACH_TELLS)
 		atomic_store_explicit(&head->serial, serial + 1, memory_order_release);
@@ -268,19 +326,35 @@ is_placed(const struct trip_each_ring_at *at, uint32_t table, uint64_t serial)
 	return false;
 }
 
+/* What was told before that serial number. */
+static bool
+read_last(const struct trip_each_ring_at *at, uint32_t table, uint64_t serial,
+	struct trip_each_told *told)
+{
+	return serial > 0 && read_log(at, word_of(at, 0, table, serial - 1), told);
+}
+
+bool
+trip_each_ring_last(const struct trip_each_ring_at *at, uint32_t table, struct trip_each_told *told)
+{
+	return read_last(at, table,
+		atomic_load_explicit(&head_of(at, table)->serial, memory_order_acquire), told);
+}
+
 enum trip_each_tells
-trip_each_ring_ask(
-	const struct trip_each_ring_at *at, const struct trip_each_told *told, uint32_t table)
+trip_each_ring_ask(const struct trip_each_ring_at *at, const struct trip_each_told *told,
+	uint32_t table, struct trip_each_told *found)
 {
 	const struct trip_each_head *head = head_of(at, table);
 	uint64_t serial = atomic_load_explicit(&head->serial, memory_order_acquire);
-	struct trip_each_told other;
 
 	/* Acquire: what it tells. Partner: the release in trip_each_ring_write(). */
 	if (atomic_load_explicit(&log_of(at, table, serial)->serial, memory_order_acquire) !=
 		serial + 1)
-		return TRIP_EACH_KNOWN;
-	if (!read_log(at, word_of(at, 0, table, serial), &other) || !is_same(&other, told))
+		return read_last(at, table, serial, found) && is_same(found, told)
+			       ? TRIP_EACH_KNOWN
+			       : TRIP_EACH_MISSED;
+	if (!read_log(at, word_of(at, 0, table, serial), found) || !is_same(found, told))
 		return TRIP_EACH_MISSED;
 	if (is_placed(at, table, serial))
 		return TRIP_EACH_KNOWN;

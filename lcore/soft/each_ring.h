@@ -11,6 +11,11 @@
  * it. So of two queues that tell of one key at once, each having read the number of trips before it
  * judged, the second finds the first in its way, and leaves it at that.
  *
+ * Of one key and condition there may be several trips, one after the other. Who finds another's in
+ * its way is given that, and goes by what it says: how much had been counted, and in which life of
+ * the key, as one that begins anew has several. A trip that has its key begin anew is in the way of
+ * all others of that life.
+ *
  * A queue's serial number moves on when its trip is in a place: by its writer, or by whoever takes
  * that place for another trip, before he does. So of a writer who is held up anywhere others know
  * whether he has told, however far the ring has gone round meanwhile: trip_each_ring_ask().
@@ -41,9 +46,13 @@
 #define TRIP_EACH_TOLD_END (UINT32_C(1) << 31)
 
 struct trip_each_told {
-	uint64_t packets, bytes;
+	uint64_t packets, bytes; /* what all tables had */
 	uint64_t ns;
 	uint32_t when, table;
+	/* How often the key had begun anew, of which that is not: and what all had by then. And how
+	 * many crossings it stands for. */
+	uint32_t life, times;
+	uint64_t anew_packets, anew_bytes;
 	uint64_t key[TRIP_KEYED_WORDS_MAX]; /* 0 behind those that the key has */
 };
 
@@ -56,12 +65,21 @@ struct trip_each_log {
 
 _Static_assert(sizeof(struct trip_each_log) == 80, "trip_each.h says so");
 
+/* What else there is of it where keys have lives, or are told again and again. */
+struct trip_each_log_life {
+	_Atomic uint64_t life; /* above 32 bits of times */
+	_Atomic uint64_t anew_packets, anew_bytes;
+};
+
+_Static_assert(sizeof(struct trip_each_log) + sizeof(struct trip_each_log_life) == 104,
+	"trip_each.h says so");
+
 struct trip_each_head {
 	_Alignas(64) _Atomic uint64_t serial; /* of the queue's next trip */
 };
 
 /* Behind it, in this order: the heads of queues, the bits of keys that are close (keyed.h), places,
- * logs. */
+ * logs, and their lives. */
 struct trip_each_ring {
 	_Alignas(64) _Atomic uint64_t trips; /* no more than there are */
 };
@@ -70,9 +88,12 @@ struct trip_each_ring {
 struct trip_each_ring_at {
 	struct trip_each_ring *ring;
 	uint32_t kept, n_tables;
+	bool lives;   /* there are such; else a trip stands for one, of the only life of its key */
+	uint8_t anew; /* conditions that have a key begin anew, a bit each */
 };
 
-size_t trip_each_ring_size(uint32_t kept, uint32_t n_tables);
+/* `at->ring` is not looked at. */
+size_t trip_each_ring_size(const struct trip_each_ring_at *at);
 void trip_each_ring_init(const struct trip_each_ring_at *at);
 
 /* NULL: there is one table. */
@@ -92,16 +113,20 @@ enum trip_each_tells {
 };
 
 /* The writer of the queue `told->table`: writes down what it is about to tell; and tells it, unless
- * from the trip `from` on somebody has. */
+ * from the trip `from` on somebody has: then that goes to *found. */
 void trip_each_ring_write(const struct trip_each_ring_at *at, const struct trip_each_told *told);
-enum trip_each_tells trip_each_ring_tell(
-	const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t from);
+enum trip_each_tells trip_each_ring_tell(const struct trip_each_ring_at *at,
+	const struct trip_each_told *told, uint64_t from, struct trip_each_told *found);
 
 /* The writer of a queue says in a key's entry that he is telling `told`. TRIP_EACH_KNOWN: he has,
- * however many have told since; TRIP_EACH_TELLS: it is still to be told, by him or whoever comes
- * first; TRIP_EACH_MISSED: he tells another by now. */
-enum trip_each_tells trip_each_ring_ask(
-	const struct trip_each_ring_at *at, const struct trip_each_told *told, uint32_t table);
+ * which goes to *found, however many have told since; TRIP_EACH_TELLS: it is still to be told, by
+ * him or whoever comes first; TRIP_EACH_MISSED: he tells another by now. */
+enum trip_each_tells trip_each_ring_ask(const struct trip_each_ring_at *at,
+	const struct trip_each_told *told, uint32_t table, struct trip_each_told *found);
+
+/* What a queue has told last; false: nobody knows any more. Its writer, or who asks of him. */
+bool trip_each_ring_last(
+	const struct trip_each_ring_at *at, uint32_t table, struct trip_each_told *told);
 
 /* Whoever polls a queue next: whether what its last writer was about to tell has been told. */
 bool trip_each_ring_settle(const struct trip_each_ring_at *at, uint32_t table);

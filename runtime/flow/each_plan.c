@@ -57,8 +57,11 @@ trip_each_keyed(const struct trip_each_statement *statement)
 		.holds = statement->holds != 0,
 		.hold_round = statement->hold_round,
 		.closed = statement->full == TRIP_EACH_CLOSED,
-		.notes = statement->events_kept};
+		.notes = statement->events_kept,
+		.memos = statement->memos,
+		.anew = statement->life};
 
+	memcpy(attr.next, statement->next, sizeof(attr.next));
 	for (uint32_t i = 0; i < statement->n_whens; i++) {
 		const struct trip_each_when *when = &statement->whens[i];
 		const struct trip_each_act *act = &statement->acts[i];
@@ -170,10 +173,14 @@ check_when(const struct trip_each_attr *attr, uint32_t at)
 			name_of(attr), at, (int)when->of);
 	if (when->rate != 0)
 		return check_rate(attr, at);
-	if (when->burst != 0 || when->until != 0)
+	if (when->until != 0)
 		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 " has a burst, and no rate",
+			"each \"%s\": condition %" PRIu32 " has an until, and no rate",
 			name_of(attr), at);
+	if (when->every > TRIP_KEYED_PACKETS_MAX)
+		return trip_error_set(EINVAL,
+			"each \"%s\": condition %" PRIu32 ": every %" PRIu64 " is above 2^48 - 1",
+			name_of(attr), at, when->every);
 	return when->count >= 1 && when->count <= TRIP_KEYED_PACKETS_MAX
 		       ? 0
 		       : trip_error_set(EINVAL,
@@ -206,13 +213,14 @@ check_act(const struct trip_each_attr *attr, uint32_t at)
 {
 	const struct trip_each_act *act = &attr->acts[at];
 
-	if ((unsigned int)act->op > TRIP_EACH_OP_DROP)
+	if ((unsigned int)act->op > TRIP_EACH_OP_RESET)
 		return trip_error_set(EINVAL,
 			"each \"%s\": condition %" PRIu32 " does %d, which is unknown",
 			name_of(attr), at, (int)act->op);
-	if (act->op == TRIP_EACH_OP_NONE && act->time_us != 0)
+	if (act->op != TRIP_EACH_OP_DROP && act->time_us != 0)
 		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 " does nothing, and has a time",
+			"each \"%s\": condition %" PRIu32
+			" does nothing that lasts, and has a time",
 			name_of(attr), at);
 	return act->time_us <= TRIP_KEYED_IDLE_MAX ? 0
 						   : trip_error_set(EINVAL,
@@ -230,11 +238,31 @@ plan_act(const struct trip_each_act *act, uint32_t at, struct trip_each_statemen
 	uint64_t round = RTE_MAX(act->time_us / ROUNDS_OF_HOLD, UINT64_C(1));
 
 	statement->acts[at] = *act;
-	if (act->op == TRIP_EACH_OP_NONE)
+	if (act->op == TRIP_EACH_OP_RESET)
+		statement->anew |= (uint8_t)(1u << at);
+	if (act->op != TRIP_EACH_OP_DROP)
 		return;
 	statement->holds |= (uint8_t)(1u << at);
 	if (act->time_us != 0 && (statement->hold_round == 0 || round < statement->hold_round))
 		statement->hold_round = round;
+}
+
+/* Words of an entry, for what is told again and again. */
+static void
+plan_memos(const struct trip_each_attr *attr, struct trip_each_statement *statement)
+{
+	for (uint32_t i = 0; i < attr->n_whens; i++) {
+		const struct trip_each_when *when = &attr->whens[i];
+
+		if (when->rate != 0 || when->every == 0 || (statement->anew >> i & 1) != 0)
+			continue;
+		statement->again |= (uint8_t)(1u << i);
+		statement->next[i] = (uint8_t)++statement->memos;
+	}
+	if (statement->anew == 0)
+		return;
+	statement->life = (uint8_t)(statement->memos + 1);
+	statement->memos += TRIP_KEYED_ANEW_WORDS;
 }
 
 static int
@@ -251,7 +279,8 @@ plan_acts(const struct trip_each_attr *attr, struct trip_each_statement *stateme
 		if (error == 0)
 			plan_act(&attr->acts[i], i, statement);
 	}
-	statement->shares = statement->counts || statement->holds != 0;
+	plan_memos(attr, statement);
+	statement->shares = statement->counts || statement->holds != 0 || statement->memos != 0;
 	return error;
 }
 
@@ -302,7 +331,5 @@ void
 trip_each_plan_tables(struct trip_each_statement *statement, uint32_t n_tables)
 {
 	statement->n_tables = n_tables;
-	if (statement->n_whens > 0)
-		statement->ring_lines =
-			(uint32_t)(trip_each_ring_size(statement->kept, n_tables) / TRIP_EACH_LINE);
+	statement->ring_lines = trip_each_statement_ring_lines(statement);
 }

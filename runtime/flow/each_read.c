@@ -38,15 +38,65 @@ add_hold(struct trip_each_entry *sum, uint8_t mark, uint64_t until)
 	sum->until_ns = RTE_MAX(sum->until_ns, ns);
 }
 
-static void
-add(struct trip_each_entry *sum, const struct trip_keyed_entry *reading)
+/* What a table says of a key, as it is in the last life that any of them knows of. */
+struct said {
+	uint64_t life, packets, bytes, hold;
+	uint8_t told, mark;
+};
+
+static struct said
+said_of(const struct trip_each *each, const struct trip_keyed_entry *reading)
 {
+	const uint64_t *anew = &reading->memos[each->statement.life - 1];
+	struct said said = {.hold = reading->hold, .told = reading->told, .mark = reading->mark};
+
+	if (each->statement.life == 0)
+		return said;
+	said.life = anew[TRIP_KEYED_LIFE];
+	said.packets = anew[TRIP_KEYED_ANEW_PACKETS];
+	said.bytes = anew[TRIP_KEYED_ANEW_BYTES];
+	return said;
+}
+
+static void
+add_said(struct trip_each_entry *sum, const struct said *said)
+{
+	if (said->life < sum->anew)
+		return;
+	if (said->life > sum->anew) {
+		sum->anew = said->life;
+		sum->anew_packets = said->packets;
+		sum->anew_bytes = said->bytes;
+		sum->tripped = 0;
+		sum->op = TRIP_EACH_OP_NONE;
+		sum->until_ns = 0;
+	}
+	sum->tripped |= said->told;
+	add_hold(sum, said->mark, said->hold);
+}
+
+static void
+add(const struct trip_each *each, struct trip_each_entry *sum,
+	const struct trip_keyed_entry *reading)
+{
+	const struct said said = said_of(each, reading);
+
 	sum->packets += reading->packets;
 	sum->bytes += reading->bytes;
 	sum->error += reading->error;
-	sum->tripped |= reading->told;
 	sum->tables++;
-	add_hold(sum, reading->mark, reading->hold);
+	add_said(sum, &said);
+}
+
+/* What it had before it began anew is not among what it has. Where it has gone from a table since,
+ * there may be less than that. */
+static void
+take_off(struct trip_each_entry *sum)
+{
+	sum->anew_packets = RTE_MIN(sum->anew_packets, sum->packets);
+	sum->anew_bytes = RTE_MIN(sum->anew_bytes, sum->bytes);
+	sum->packets -= sum->anew_packets;
+	sum->bytes -= sum->anew_bytes;
 }
 
 struct trip_each_entry
@@ -59,10 +109,11 @@ trip_each_sum(const struct trip_each *each, const uint64_t *key)
 		const struct trip_keyed *table = trip_each_table_at(each, i);
 
 		if (trip_keyed_seek(table, key, &reading))
-			add(&sum, &reading);
+			add(each, &sum, &reading);
 		else
 			sum.error += trip_keyed_floor(table);
 	}
+	take_off(&sum);
 	return sum;
 }
 
@@ -150,12 +201,13 @@ give_trip(const struct trip_each *each, uint64_t number, const struct trip_each_
 {
 	struct trip_each_trip trip = {.size = size,
 		.number = number,
-		.packets = told->packets,
-		.bytes = told->bytes,
+		.packets = told->packets - RTE_MIN(told->anew_packets, told->packets),
+		.bytes = told->bytes - RTE_MIN(told->anew_bytes, told->bytes),
 		.ns = told->ns,
 		.when = told->when & ~TRIP_EACH_TOLD_END,
 		.flags = (told->when & TRIP_EACH_TOLD_END) != 0 ? TRIP_EACH_TRIP_END : 0,
 		.table = told->table,
+		.times = told->times,
 		.key_size = each->statement.key.bytes};
 
 	memcpy(trip.key, told->key, sizeof(trip.key));
@@ -200,9 +252,9 @@ trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_each_tr
 /* An entry of a table. */
 struct found {
 	uint64_t key[TRIP_EACH_KEY_WORDS];
-	uint64_t packets, bytes, error, hold;
+	uint64_t packets, bytes, error;
 	uint32_t table;
-	uint8_t told, mark;
+	struct said said;
 };
 
 struct part {
@@ -221,7 +273,8 @@ compare_found(const void *a, const void *b)
 }
 
 static int
-note(struct part *part, const struct trip_keyed_entry *reading, uint32_t words, uint32_t table)
+note(const struct trip_each *each, struct part *part, const struct trip_keyed_entry *reading,
+	uint32_t table)
 {
 	struct found *grown = part->found;
 
@@ -236,11 +289,9 @@ note(struct part *part, const struct trip_keyed_entry *reading, uint32_t words, 
 	*grown = (struct found){.packets = reading->packets,
 		.bytes = reading->bytes,
 		.error = reading->error,
-		.hold = reading->hold,
 		.table = table,
-		.told = reading->told,
-		.mark = reading->mark};
-	memcpy(grown->key, reading->key, words * sizeof(reading->key[0]));
+		.said = said_of(each, reading)};
+	memcpy(grown->key, reading->key, each->statement.key.words * sizeof(reading->key[0]));
 	return 0;
 }
 
@@ -259,7 +310,7 @@ gather(const struct trip_each *each, struct part *part, uint32_t which, uint32_t
 		for (uint32_t entry = 0; entry < n && error == 0; entry++)
 			if (trip_keyed_read(table, entry, &reading) &&
 				trip_keyed_number(table, reading.key) % parts == which)
-				error = note(part, &reading, each->statement.key.words, i);
+				error = note(each, part, &reading, i);
 		part->floors[i] = trip_keyed_floor(table);
 	}
 	return error;
@@ -279,10 +330,10 @@ merge(const struct trip_each *each, const struct found *found, size_t left, uint
 		sum->bytes += found[n].bytes;
 		/* In the place of what it may have had there without one. */
 		sum->error += found[n].error - floors[found[n].table];
-		sum->tripped |= found[n].told;
 		sum->tables++;
-		add_hold(sum, found[n].mark, found[n].hold);
+		add_said(sum, &found[n].said);
 	}
+	take_off(sum);
 	return n;
 }
 
@@ -347,7 +398,8 @@ walk_one(const struct trip_each *each, trip_each_visit_t visit, void *arg)
 		if (!trip_keyed_read(table, i, &reading))
 			continue;
 		sum = entry_of(each, reading.key);
-		add(&sum, &reading);
+		add(each, &sum, &reading);
+		take_off(&sum);
 		result = visit(&sum, arg);
 	}
 	return result;

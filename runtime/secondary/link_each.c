@@ -29,8 +29,16 @@ trips_are_whole(const struct trip_each_statement *statement)
 		return statement->ring_lines == 0;
 	return statement->n_whens <= TRIP_EACH_WHENS_MAX && kept >= TRIP_EACH_RING_MIN &&
 	       kept <= TRIP_EACH_RING_MAX && (kept & (kept - 1)) == 0 &&
-	       statement->ring_lines ==
-		       trip_each_ring_size(kept, statement->n_tables) / TRIP_EACH_LINE;
+	       statement->ring_lines == trip_each_statement_ring_lines(statement);
+}
+
+static bool
+memos_are_whole(const struct trip_each_statement *statement)
+{
+	for (uint32_t i = 0; i < TRIP_EACH_WHENS_MAX; i++)
+		if (statement->next[i] > TRIP_KEYED_MEMOS_MAX)
+			return false;
+	return statement->life <= TRIP_KEYED_MEMOS_MAX + 1 - TRIP_KEYED_ANEW_WORDS;
 }
 
 /* Readers go by it: it has been copied once, and what would lead them out of the zone is refused.
@@ -48,7 +56,7 @@ is_whole(const struct trip_each *each)
 	       statement->key.bytes <= TRIP_EACH_KEY_MAX &&
 	       statement->name[sizeof(statement->name) - 1] == 0 && statement->n_tables > 0 &&
 	       statement->n_tables <= attr->max_queues && statement->first_line >= first &&
-	       trips_are_whole(statement) &&
+	       trips_are_whole(statement) && memos_are_whole(statement) &&
 	       statement->first_line + trip_each_statement_lines(statement) <= last;
 }
 

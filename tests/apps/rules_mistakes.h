@@ -892,28 +892,37 @@ static const struct mistake not_yet[] = {
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\neach f port 0 ipv4.dst max 10 idle 1s\n"
 		"when e.packets >= 5 drop f\nwhen e.packets >= 6 drop g\nwhen after 1s drop e\n"
 		"when e.packets >= 7 drop e for 281474977s",
-		"3:26: a condition of keys drops the key that trips: expected 'e', found 'f'\n"
-		"4:26: a condition of keys drops the key that trips: expected 'e', found 'g'\n"
-		"5:20: 'e' is an 'each': a condition of its own drops the key that trips\n"
+		"3:26: a condition of keys does that to the key that trips: expected 'e', found "
+		"'f'\n"
+		"4:26: a condition of keys does that to the key that trips: expected 'e', found "
+		"'g'\n"
+		"5:20: 'e' is an 'each': 'drop' is done to the key that trips, by a condition of "
+		"its "
+		"own\n"
 		"6:26: a key is dropped for 281474976s at most, or without a time for ever\n"),
-	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.bytes >= 5 police e 5pps\nwhen "
-		"e.bytes rate >= 5B/s over 1s reset e\nwhen all(e.bytes >= 1, after 1s) "
-		"log",
-		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec' "
-		"or 'drop', in this version, and no 'police'\n2:26: not yet: 'e' is an "
-		"'each', and this version cannot 'police' its keys\n3:6: not yet: a "
-		"condition of keys has '>=' or 'rate', and 'log', 'exec' or 'drop', in "
-		"this version, and no 'reset'\n3:41: not yet: 'e' is an 'each', and this "
-		"version cannot 'reset' its keys\n4:10: not yet: this version has no "
-		"'all' and 'any' of keys\n"),
-	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 10 every 5 "
-		"log\nwhen e.packets idle 1s log\nwhen e.bytes rate >= 5B/s over 1s "
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\neach f port 0 ipv4.src max 10 idle 1s\n"
+		"when e.bytes >= 5 police e 5pps\nwhen all(e.bytes >= 1, after 1s) log\n"
+		"when e.bytes >= 5 reset f\nwhen after 1s reset e\n"
+		"when e.bytes >= 5 every 281474976710656 log",
+		"3:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', 'drop' "
+		"or 'reset', in this version, and no 'police'\n3:26: not yet: 'e' is an "
+		"'each', and this version cannot 'police' its keys\n4:10: not yet: this version "
+		"has no 'all' and 'any' of keys\n"
+		"5:25: a condition of keys does that to the key that trips: expected 'e', found "
+		"'f'\n"
+		"6:21: 'e' is an 'each': 'reset' is done to the key that trips, by a condition of "
+		"its own\n"
+		"7:6: every 281474976710656: of a key, at most 281474976710655\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets rate >= 5pps over 1s "
+		"every 1 log\nwhen e.packets idle 1s log\nwhen e.bytes rate >= 5B/s over 1s "
 		"until < 1B/s for 1s log",
-		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec' "
-		"or 'drop', in this version, and no 'every'\n3:6: not yet: a condition of "
-		"keys has '>=' or 'rate', and 'log', 'exec' or 'drop', in this version, "
+		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', 'drop' "
+		"or 'reset', in this version, and no 'rate' with 'every'\n3:6: not yet: a "
+		"condition "
+		"of keys has '>=' or 'rate', and 'log', 'exec', 'drop' or 'reset', in this "
+		"version, "
 		"and no 'idle'\n4:6: not yet: a condition of keys has '>=' or 'rate', and "
-		"'log', 'exec' or 'drop', in this version, and no 'until'\n"),
+		"'log', 'exec', 'drop' or 'reset', in this version, and no 'until'\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nquota q 5 of e.bytes\ncounter c\n"
 		"when c >= 1 add e 1",
 		"2:14: not yet: 'e.bytes' is of an 'each': a quota is of what 'count' rules "

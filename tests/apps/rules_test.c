@@ -203,6 +203,20 @@ test_keys_trip(void **state)
 	assert_int_equal(rules->eaches[0].conditions[0].rate, 1);
 	assert_int_equal(rules->eaches[0].conditions[0].burst, 7);
 	trip_rules_free(rules);
+	/* What is told again and again, and what begins anew. */
+	rules = good("each v port 0 ipv4.dst max 5 idle 1h\n"
+		     "when v.packets >= 1k every 100 drop v for 1s\nwhen v.bytes >= 5M every 2M "
+		     "reset v");
+	trip_rules_each_attr(&rules->eaches[0], &attr);
+	assert_int_equal(attr.n_whens, 2);
+	assert_int_equal(attr.whens[0].count, 1000);
+	assert_int_equal(attr.whens[0].every, 100);
+	assert_int_equal(attr.acts[0].op, TRIP_EACH_OP_DROP);
+	assert_int_equal(rules->whens[0].every, 100);
+	assert_int_equal(attr.whens[1].every, 2000000);
+	assert_int_equal(attr.acts[1].op, TRIP_EACH_OP_RESET);
+	assert_int_equal(rules->whens[1].op, TRIP_RULES_OP_KEY_RESET);
+	trip_rules_free(rules);
 	/* A rate that drops for a time prolongs that by itself: it is no 'every'. */
 	rules = good("each v port 0 ipv4.dst max 5 idle 1h\n"
 		     "when v.bytes rate >= 1Gbit/s over 5s drop v for 60s");
@@ -514,7 +528,8 @@ test_words(void **state)
 		     "when c >= 1 log\nwhen c >= 1 exec /a\n"
 		     "when c idle 1s log\nwhen c rate >= 5/s over 1s log\n"
 		     "when all(c >= 1) log\nwhen any(c >= 1) log\n"
-		     "each e port 0 ipv4.src max 1 idle 1s\nwhen e.packets >= 1 drop e\n");
+		     "each e port 0 ipv4.src max 1 idle 1s\nwhen e.packets >= 1 drop e\n"
+		     "when e.packets >= 1 reset e\n");
 	uint64_t ops = 0, kinds = 0;
 
 	for (unsigned int i = 0; i < rules->n_whens; i++) {

@@ -528,6 +528,30 @@ def a_fast_key_trips_and_no_slow_one(bench):
     assert 1030 - 1020 <= float(trips[0]['packet_time'][17:-1]) <= 1032 - 1020, trips
 
 
+def a_key_trips_again_and_again(bench):
+    """Packet by packet: each crossing is told; and what begins anew counts from 0, and trips by all of its conditions."""
+    path = times(bench, 'again.pcap', [(100 + i, '10.0.0.1') for i in range(60)])
+    report = bench.file('report.json')
+    equal(bench.run(*bench.eal(f'net_pcap0,rx_pcap={path}'), '--clock', 'packet', '--rules', bench.file(
+        'rules', SOURCES + 'when sources.packets >= 20 every 15 log "again"\n'
+        'each lives port 0 ipv4.src max 1k idle 1h\nwhen lives.packets >= 25 reset lives\nwhen lives.packets >= 10 log\n'),
+                    '--report', report, '--until-idle', '0.3')[0], 0, 'code')
+    with open(report, encoding='utf-8') as file:
+        told = json.load(file)
+    trips = [[(trip['threshold'], trip['value'], trip['count'], trip['packet_time'][17:19]) for trip in told['trips']
+              if trip['line'] == line] for line in (2, 4, 5)]
+    equal(trips, [[(20, 20, 1, '59'), (35, 35, 1, '14'), (50, 50, 1, '29')],
+                  [(25, 25, 1, '04'), (25, 25, 1, '29')],
+                  [(10, 10, 1, '49'), (10, 10, 1, '14'), (10, 10, 1, '39')]], 'trips')
+    equal({trip['op'] for trip in told['trips'] if trip['line'] == 4}, {'reset'}, 'what it does')
+    lives = of(told, 'lives')
+    equal((lives['top'][0]['packets'], lives['top'][0]['bytes'], lives['packets']), (10, 640, 60), 'the last life')
+    # In one burst several crossings are one trip; what it stands for says how many.
+    told = bench.play([frame('10.0.0.1')] * 32, SOURCES + 'when sources.packets >= 5 every 5 log\n')[0]['trips']
+    equal(sum(trip['count'] for trip in told), 6, 'crossings')
+    equal(told[-1]['threshold'], 30, 'the last of them')
+
+
 def conditions_of_keys_come_and_go(bench):
     """With them the statement begins anew."""
     process = start(bench, SOURCES + HUNDRED)
@@ -604,5 +628,6 @@ main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowe
      anybody_may_look_at_keys,
      a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
      a_trip_tells_what_is_behind_it, a_key_that_trips_is_dropped, a_dropped_key_passes_after_its_time, what_finds_no_room_is_told,
-     keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, whens_of_keys_come_by_a_file,
+     keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, a_key_trips_again_and_again,
+     conditions_of_keys_come_and_go, whens_of_keys_come_by_a_file,
      keys_that_are_reset_begin_anew, keys_that_are_reset_trip_again, what_it_takes_is_told_before)

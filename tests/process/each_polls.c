@@ -30,7 +30,7 @@ static const struct trip_each_part by_port[] = {{TRIP_EACH_L4_DST, 0}};
 static int
 sum_up(const struct trip_each_entry *entry, void *arg)
 {
-	*(uint64_t *)arg += entry->packets;
+	*(uint64_t *)arg += entry->packets + entry->anew_packets;
 	return 0;
 }
 
@@ -499,6 +499,85 @@ each_04_a_killed_poller_misses_no_trip(void **state)
 	family_close();
 }
 
+/* ---- lives ------------------------------------------------------------------------------------
+ */
+
+static const struct trip_each_when lives_whens[] = {{.count = COUNT}, {.count = 2, .every = 1}};
+static const struct trip_each_act lives_acts[] = {{.op = TRIP_EACH_OP_RESET}, {0}};
+
+/* Of a key, in the order of its trips: each crossing is in one of them, all of a life come before
+ * its end, and lives and the rest together are what was counted. Returns that. */
+static uint64_t
+check_lives(uint16_t key)
+{
+	struct trip_each_entry entry = {.size = sizeof(entry)};
+	const uint16_t bytes = rte_cpu_to_be_16(key);
+	struct trip_each_trip trip;
+	uint64_t next = 0, told = 0, lives = 0, crossings = 0;
+
+	for (; trip_each_trips(each, next, &trip, sizeof(trip), 1) > 0; next = trip.number + 1) {
+		if (key_of(&trip) != key)
+			continue;
+		assert_true(trip.packets >= lives_whens[trip.when].count);
+		crossings += trip.when == 1 ? trip.times : 0;
+		assert_int_equal(crossings, trip.packets - 1);
+		if (trip.when == 1)
+			continue;
+		lives++;
+		told += trip.packets;
+		crossings = 0;
+	}
+	assert_int_equal(trip_each_read(each, &bytes, &entry), 0);
+	assert_int_equal(entry.anew, lives);
+	assert_int_equal(entry.anew_packets, told);
+	assert_true(entry.packets < COUNT);
+	assert_int_equal(crossings, entry.packets < 2 ? 0 : entry.packets - 1);
+	return entry.packets + told;
+}
+
+/* One that is killed on the way from one life of a key to the next, in the middle of that, or as it
+ * takes over what another has left: nothing is lost of either, and nothing is in both. */
+static void
+each_03_a_killed_poller_is_in_one_life(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("each_03_one_life")};
+	uint64_t rounds = trip_test_rounds(32), anew = 0;
+	struct trip_each_attr attr = attr_of("lives");
+
+	open_all();
+	assert_int_equal(trip_each_close(each), 0);
+	attr.whens = lives_whens;
+	attr.acts = lives_acts;
+	attr.n_whens = RTE_DIM(lives_whens);
+	assert_int_equal(trip_each_open(family_domain, &attr, &each), 0);
+	for (uint64_t round = 0; round < rounds; round++) {
+		uint16_t key = (uint16_t)(100 + round);
+		uint64_t counted;
+
+		assert_int_equal(flows_burst(flows_port, round % 2, key, COUNT - 2), COUNT - 2);
+		if (round % 2 == 0)
+			assert_int_equal(trip_port_release(flows_port, TRIP_FLOW_INGRESS, 0), 0);
+		kill_at(key, trip_random_below(&random, BURST_LENGTH), round % 8 != 7);
+		/* The other queue may come first, before anybody has looked after it. */
+		if (round % 4 < 2)
+			assert_int_equal(flows_burst(flows_port, 1, key, 1), 1);
+		assert_int_equal(trip_port_claim(flows_port, TRIP_FLOW_INGRESS, 0), 0);
+		assert_int_equal(flows_burst(flows_port, 0, 0, 0), 0);
+		counted = check_lives(key);
+		trip_assert_range(counted, COUNT - 2u, COUNT + 1u);
+		anew += counted >= COUNT;
+		for (unsigned int i = 0; i < 2 * COUNT; i++, counted++) {
+			assert_int_equal(flows_burst(flows_port, (uint16_t)(i % 2), key, 1), 1);
+			assert_int_equal(check_lives(key), counted + 1);
+		}
+		check_tables(query(each).packets);
+		assert_int_equal(trip_port_release(flows_port, TRIP_FLOW_INGRESS, 0), 0);
+	}
+	printf("%llu of %llu had begun anew\n", (unsigned long long)anew,
+		(unsigned long long)rounds);
+	close_all();
+}
+
 /* ---- secrets ----------------------------------------------------------------------------------
  */
 
@@ -547,6 +626,7 @@ play_all(void)
 		cmocka_unit_test(others_find_read_and_count),
 		cmocka_unit_test(each_03_a_killed_poller_loses_nothing),
 		cmocka_unit_test(each_04_a_killed_poller_misses_no_trip),
+		cmocka_unit_test(each_03_a_killed_poller_is_in_one_life),
 		cmocka_unit_test(who_is_stopped_keeps_the_tables),
 		cmocka_unit_test(each_07_which_keys_share_a_bucket_is_a_secret),
 	};

@@ -300,7 +300,9 @@ each_04_says_what_is_no_condition(void **state)
 	refuse((struct trip_each_when){.count = UINT64_C(1) << 48}, 1, -EINVAL, "count");
 	refuse((struct trip_each_when){.of = (enum trip_each_rank)2, .count = 1}, 1, -EINVAL,
 		"is of 2");
-	refuse((struct trip_each_when){.count = 1, .burst = 2}, 1, -EINVAL, "no rate");
+	refuse((struct trip_each_when){.count = 1, .until = 2}, 1, -EINVAL, "no rate");
+	refuse((struct trip_each_when){.count = 1, .every = UINT64_C(1) << 48}, 1, -EINVAL,
+		"every 281474976710656");
 	refuse((struct trip_each_when){.count = 1, .rate = 2}, 1, -EINVAL, "a count and a rate");
 	refuse((struct trip_each_when){.rate = big}, 1, -EINVAL, "above 2^40");
 	refuse((struct trip_each_when){.rate = 1, .burst = big}, 1, -EINVAL, "above 2^40");

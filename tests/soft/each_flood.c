@@ -210,7 +210,7 @@ each_garbage_among_trips_holds_nobody_up(void **state)
 	open_port(2);
 	each = open_each("sources", by_source, 64, &when);
 	at = trip_each_statement_ring(domain->engine.eaches, &each->statement);
-	memset(at.ring, 0x7f, trip_each_ring_size(at.kept, at.n_tables));
+	memset(at.ring, 0x7f, trip_each_ring_size(&at));
 	at.ring->trips = 0;
 	for (uint16_t i = 0; i < 8; i++) {
 		for (; filled < BURST; sent++)

@@ -13,12 +13,12 @@
 #define KEPT 8u
 
 static struct trip_each_ring_at
-open_ring(void)
+open_ring(bool lives)
 {
-	size_t size = trip_each_ring_size(KEPT, TABLES);
-	struct trip_each_ring_at at = {
-		.ring = aligned_alloc(64, size), .kept = KEPT, .n_tables = TABLES};
+	struct trip_each_ring_at at = {.kept = KEPT, .n_tables = TABLES, .lives = lives};
+	size_t size = trip_each_ring_size(&at);
 
+	at.ring = aligned_alloc(64, size);
 	assert_non_null(at.ring);
 	memset(at.ring, 0xa5, size);
 	trip_each_ring_init(&at);
@@ -28,15 +28,21 @@ open_ring(void)
 static struct trip_each_told
 told_of(uint64_t key, uint32_t table)
 {
-	return (struct trip_each_told){
-		.packets = key + 1, .bytes = key + 2, .ns = key + 3, .table = table, .key = {key}};
+	return (struct trip_each_told){.packets = key + 1,
+		.bytes = key + 2,
+		.ns = key + 3,
+		.table = table,
+		.times = 1,
+		.key = {key}};
 }
 
 static enum trip_each_tells
 tell(const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t from)
 {
+	struct trip_each_told found;
+
 	trip_each_ring_write(at, told);
-	return trip_each_ring_tell(at, told, from);
+	return trip_each_ring_tell(at, told, from, &found);
 }
 
 /* Whether one of the key by that condition is among those from `from` up to `end`, and kept. */
@@ -57,7 +63,7 @@ static void
 each_ring_keeps_the_last(void **state)
 {
 	struct trip_random random = {trip_test_seed("each_ring_keeps_the_last")};
-	struct trip_each_ring_at at = open_ring();
+	struct trip_each_ring_at at = open_ring(false);
 	uint32_t tables[1000];
 	struct trip_each_told read;
 
@@ -89,7 +95,7 @@ each_ring_keeps_the_last(void **state)
 static void
 each_ring_reads_none_for_another(void **state)
 {
-	struct trip_each_ring_at at = open_ring();
+	struct trip_each_ring_at at = open_ring(false);
 	struct trip_each_told read;
 
 	for (uint64_t i = 0; i < 3 * KEPT; i++) {
@@ -99,10 +105,48 @@ each_ring_reads_none_for_another(void **state)
 		for (uint64_t k = 0; k <= i; k++)
 			assert_int_equal(trip_each_ring_read(&at, k, &read), k < i && k + KEPT > i);
 		assert_false(has(&at, &told, 0, i));
-		assert_int_equal(trip_each_ring_tell(&at, &told, i), TRIP_EACH_TELLS);
+		assert_int_equal(trip_each_ring_tell(&at, &told, i, &read), TRIP_EACH_TELLS);
 		assert_true(trip_each_ring_read(&at, i, &read));
 		assert_memory_equal(&read, &told, sizeof(told));
 	}
+	free(at.ring);
+}
+
+/* What is in the way of another is handed over; what ends a life of a key is in the way of all that
+ * is told of that, but ends. */
+static void
+each_ring_knows_lives(void **state)
+{
+	struct trip_each_ring_at at = open_ring(true);
+	struct trip_each_told ends = told_of(5, 0), other = told_of(5, 1), found;
+
+	at.anew = 1u << 2;
+	ends.when = 2;
+	ends.life = 7;
+	ends.times = 3;
+	ends.anew_packets = 50;
+	ends.anew_bytes = 60;
+	assert_int_equal(tell(&at, &ends, 0), TRIP_EACH_TELLS);
+	other.when = 1;
+	other.life = 7;
+	trip_each_ring_write(&at, &other);
+	assert_int_equal(trip_each_ring_tell(&at, &other, 0, &found), TRIP_EACH_KNOWN);
+	assert_memory_equal(&found, &ends, sizeof(found));
+	assert_true(trip_each_ring_last(&at, 0, &found));
+	assert_memory_equal(&found, &ends, sizeof(found));
+	assert_false(trip_each_ring_last(&at, 1, &found));
+	other.key[0]++;
+	assert_int_equal(tell(&at, &other, 0), TRIP_EACH_TELLS);
+	other.key[0]--;
+	other.when |= TRIP_EACH_TOLD_END;
+	assert_int_equal(tell(&at, &other, 0), TRIP_EACH_TELLS);
+	other.when = 1;
+	other.life = 8;
+	assert_int_equal(tell(&at, &other, 0), TRIP_EACH_TELLS);
+	assert_int_equal(tell(&at, &other, 0), TRIP_EACH_KNOWN);
+	/* Of the next life the same. */
+	ends.life = 8;
+	assert_int_equal(tell(&at, &ends, 0), TRIP_EACH_TELLS);
 	free(at.ring);
 }
 
@@ -110,7 +154,7 @@ each_ring_reads_none_for_another(void **state)
 static void
 each_ring_tells_once(void **state)
 {
-	struct trip_each_ring_at at = open_ring();
+	struct trip_each_ring_at at = open_ring(false);
 
 	for (uint64_t key = 0; key < 200; key++) {
 		uint64_t from = trip_each_ring_trips(&at), others = key % (2 * KEPT);
@@ -151,10 +195,11 @@ static void
 run(void *arg)
 {
 	struct call *call = arg;
+	struct trip_each_told found;
 
 	trip_each_ring_write(&call->at, &call->told);
 	atomic_store(&call->telling, true);
-	(void)trip_each_ring_tell(&call->at, &call->told, call->from);
+	(void)trip_each_ring_tell(&call->at, &call->told, call->from, &found);
 	atomic_store(&call->told_so, true);
 	atomic_store(&call->telling, false);
 }
@@ -163,19 +208,20 @@ run(void *arg)
 static void
 check_asking(const struct call *call, struct trip_each_ring *copy, uint64_t before)
 {
-	struct trip_each_ring_at at = {.ring = copy, .kept = KEPT, .n_tables = TABLES};
+	struct trip_each_ring_at at = {
+		.ring = copy, .kept = KEPT, .n_tables = TABLES, .lives = true};
 	const uint32_t table = call->told.table;
 	bool has_it = has(&at, &call->told, before, trip_each_ring_trips(&at));
-	struct trip_each_told another = told_of(8888, table);
+	struct trip_each_told another = told_of(8888, table), found;
 
 	for (uint64_t i = 0; atomic_load(&call->telling) && i < 3 * KEPT; i++) {
 		struct trip_each_told other = told_of(9000 + i, (table + 1) % TABLES);
 
-		assert_int_equal(trip_each_ring_ask(&at, &call->told, table),
+		assert_int_equal(trip_each_ring_ask(&at, &call->told, table, &found),
 			has_it ? TRIP_EACH_KNOWN : TRIP_EACH_TELLS);
 		if (!has_it)
 			assert_int_equal(
-				trip_each_ring_ask(&at, &another, table), TRIP_EACH_MISSED);
+				trip_each_ring_ask(&at, &another, table, &found), TRIP_EACH_MISSED);
 		assert_int_equal(tell(&at, &other, trip_each_ring_trips(&at)), TRIP_EACH_TELLS);
 	}
 }
@@ -184,7 +230,8 @@ check_asking(const struct call *call, struct trip_each_ring *copy, uint64_t befo
 static void
 check(const struct call *call, struct trip_each_ring *copy, uint64_t before)
 {
-	struct trip_each_ring_at at = {.ring = copy, .kept = KEPT, .n_tables = TABLES};
+	struct trip_each_ring_at at = {
+		.ring = copy, .kept = KEPT, .n_tables = TABLES, .lives = true};
 	uint64_t trips = trip_each_ring_trips(&at);
 	bool has_it = has(&at, &call->told, before, trips);
 	struct trip_each_told next = told_of(7777, call->told.table);
@@ -213,9 +260,9 @@ static void
 each_ring_survives_who_tells(void **state)
 {
 	struct trip_random random = {trip_test_seed("each_ring_survives_who_tells")};
-	size_t size = trip_each_ring_size(KEPT, TABLES);
+	struct call call = {.at = open_ring(true)};
+	size_t size = trip_each_ring_size(&call.at);
 	struct trip_each_ring *copy = aligned_alloc(64, size);
-	struct call call = {.at = open_ring()};
 	uint64_t killed = 0;
 
 	assert_non_null(copy);
@@ -249,7 +296,7 @@ each_ring_survives_who_tells(void **state)
 static void
 each_ring_with_garbage_ends(void **state)
 {
-	struct trip_each_ring_at at = open_ring();
+	struct trip_each_ring_at at = open_ring(false);
 	const size_t places = sizeof(struct trip_each_ring) +
 			      TABLES * sizeof(struct trip_each_head) +
 			      TRIP_KEYED_CLOSE_WORDS * sizeof(uint64_t);
@@ -278,6 +325,7 @@ main(void)
 		cmocka_unit_test(each_ring_keeps_the_last),
 		cmocka_unit_test(each_ring_reads_none_for_another),
 		cmocka_unit_test(each_ring_tells_once),
+		cmocka_unit_test(each_ring_knows_lives),
 		cmocka_unit_test(each_ring_survives_who_tells),
 		cmocka_unit_test(each_ring_with_garbage_ends),
 	};

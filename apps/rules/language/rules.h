@@ -223,7 +223,9 @@ enum trip_rules_op {
 	TRIP_RULES_OP_RESET,  /* counters[target], or with on_count the values of counts[target] */
 	TRIP_RULES_OP_LOG,    /* text, or NULL */
 	TRIP_RULES_OP_EXEC,   /* the program whose path is text */
-	TRIP_RULES_OP_KEY_DROP, /* the key that tripped, of eaches[index] */
+	/* The key that tripped, of eaches[index]. */
+	TRIP_RULES_OP_KEY_DROP,
+	TRIP_RULES_OP_KEY_RESET,
 	TRIP_RULES_OPS_END,
 };
 

@@ -362,18 +362,18 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 		trip_rules_error_notyet(ctx, target);
 		return;
 	}
-	/* What is dropped by a condition of keys is told there. */
-	if (trip_rules_is_of_keys(when) &&
-		(when->op == TRIP_RULES_OP_KEY_DROP || when->op == TRIP_RULES_OP_DROP))
+	/* What is done to a key by a condition of it is told there. */
+	if (trip_rules_is_of_keys(when) && trip_rules_each_does(when->op))
 		return;
 	if (symbol == NULL) {
 		trip_rules_check_unknown(ctx, target, target, !counter || either, counter, false);
 		return;
 	}
-	if (symbol->kind == TRIP_RULES_KIND_EACH && when->op == TRIP_RULES_OP_DROP)
+	if (symbol->kind == TRIP_RULES_KIND_EACH && trip_rules_each_does(when->op))
 		trip_rules_error(ctx, target,
-			"%s is an 'each': a condition of its own drops the key that trips",
-			trip_rules_error_quote(quote, target));
+			"%s is an 'each': '%s' is done to the key that trips, by a condition of "
+			"its own",
+			trip_rules_error_quote(quote, target), op->word);
 	else if (symbol->kind == TRIP_RULES_KIND_EACH && (!counter || either))
 		trip_rules_error(ctx, target,
 			"not yet: %s is an 'each', and this version cannot '%s' its keys",

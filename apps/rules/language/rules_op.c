@@ -16,6 +16,7 @@ static const struct trip_rules_op_row rows[TRIP_RULES_OPS_END] = {
 	[TRIP_RULES_OP_EXEC] = {"exec", TRIP_OP_CALL, TRIP_OP_ON_FUNCTION},
 	[TRIP_RULES_OP_LOG] = {"log", TRIP_OP_CALL, TRIP_OP_ON_FUNCTION},
 	[TRIP_RULES_OP_KEY_DROP] = {"drop", TRIP_OP_CALL, TRIP_OP_ON_FUNCTION},
+	[TRIP_RULES_OP_KEY_RESET] = {"reset", TRIP_OP_CALL, TRIP_OP_ON_FUNCTION},
 };
 
 const struct trip_rules_op_row *

@@ -416,6 +416,11 @@ const char *trip_rules_each_word(enum trip_each_field field);
 void trip_rules_each_meets(struct trip_rules_ctx *ctx, const struct trip_rules_each *each);
 /* How many there are. */
 void trip_rules_each_check(struct trip_rules_ctx *ctx);
+/* rules_keys.c */
+/* Microseconds. */
+#define TRIP_RULES_EACH_TIME_MAX (UINT64_C(1) << 48)
+/* It is done to a key, or will be. */
+bool trip_rules_each_does(enum trip_rules_op op);
 /* The condition of the `when` of this index, which is of the keys of an `each`; its ref is that of
  * packets or bytes. */
 void trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,

@@ -71,7 +71,8 @@ static int
 visit(const struct trip_each_entry *entry, void *arg)
 {
 	struct tripd_tally_key *key =
-		tripd_tally_look(arg, entry->key, entry->packets, entry->bytes, entry->error);
+		tripd_tally_look(arg, entry->key, entry->packets + entry->anew_packets,
+			entry->bytes + entry->anew_bytes, entry->error);
 
 	if (key != NULL)
 		key->dropped = entry->op == TRIP_EACH_OP_DROP;

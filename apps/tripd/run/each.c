@@ -36,6 +36,17 @@ tripd_quota_each_take(struct tripd_quota *quota, unsigned int i, struct trip_eac
 	quota->eaches[i] = (struct tripd_each){.each = each, .opening = ++quota->n_openings};
 }
 
+/* Of what is told again and again, the last that was reached. */
+static uint64_t
+threshold_of(const struct trip_rules_when *when, uint64_t value)
+{
+	if (when->condition.kind != TRIP_CONDITION_NONE)
+		return value;
+	if (when->every == 0 || value < when->threshold)
+		return when->threshold;
+	return value - (value - when->threshold) % when->every;
+}
+
 static void
 tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip,
 	const struct tripd_tops *tops, uint64_t time_ns)
@@ -46,14 +57,14 @@ tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 	char key[TRIP_EACH_TEXT_MAX];
 	struct tripd_trip own = {.time_ns = time_ns,
 		.packet_ns = quota->packet_began + trip->ns,
-		.count = 1,
 		.ends = (trip->flags & TRIP_EACH_TRIP_END) != 0,
 		.tops = tops};
 
 	own.when = rule->whens[trip->when];
 	when = &quota->rules->whens[own.when];
 	own.value = when->ref == TRIP_RULES_REF_KEY_BYTES ? trip->bytes : trip->packets;
-	own.threshold = when->condition.kind == TRIP_CONDITION_NONE ? when->threshold : own.value;
+	own.threshold = threshold_of(when, own.value);
+	own.count = trip->times;
 	(void)trip_each_text(each->each, trip->key, key, sizeof(key));
 	own.key = strdup(key);
 	if (own.key == NULL)
@@ -201,6 +212,7 @@ end_drop(const struct trip_each_entry *entry, void *arg)
 		.bytes = entry->bytes,
 		.ns = quota->packet_ns - quota->packet_began,
 		.when = when,
+		.times = 1,
 		.flags = TRIP_EACH_TRIP_END};
 
 	if (entry->op != TRIP_EACH_OP_DROP || when == UINT32_MAX)

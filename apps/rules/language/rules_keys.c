@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Conditions of keys, and what they do: of those of a `when` what an `each` has. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "rules_priv.h"
+
+#define COUNT_MAX ((UINT64_C(1) << 48) - 1)
+#define BUCKET_MAX (UINT64_C(1) << 40)
+#define SECOND_NS UINT64_C(1000000000)
+
+/*
+ * A rate R over T, which makes N, is a bucket of N that leaks N in T. A key trips where it has had
+ * more than R * t + N in some interval t. That is sound: t is within t / T + 1 windows of T,
+ * rounded down. Where each of these has N at most, they have R * t + N at most together; so one of
+ * them has had more. At twice the rate the bucket gets N in T beside what leaks, and is over then.
+ * What leaks is rounded up, for the same reason.
+ */
+static bool
+make_bucket(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
+	const struct trip_rules_when *when, struct trip_each_when *condition)
+{
+	uint64_t n = when->condition.when.rate.count, ns = when->condition.when.rate.time;
+	trip_rules_u128 a_second = ((trip_rules_u128)n * SECOND_NS + ns - 1) / ns;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (n > BUCKET_MAX || a_second > BUCKET_MAX)
+		return trip_rules_error(ctx, rate,
+			"%s is too much of a key: a second, and in the time, at most %" PRIu64,
+			trip_rules_error_quote(quote, rate), BUCKET_MAX);
+	condition->rate = (uint64_t)a_second;
+	condition->burst = n;
+	return true;
+}
+
+/* A rate that drops for a time has `every 1` by that: each packet above it prolongs the time, which
+ * is what a key's does by itself. */
+static bool
+prolongs(const struct trip_rules_when *when)
+{
+	return when->condition.kind == TRIP_CONDITION_RATE && when->lasts != 0;
+}
+
+/* False, and said: what the library does not do of keys yet. */
+static bool
+check_words(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_when *when)
+{
+	enum trip_condition_kind kind = when->condition.kind;
+	const char *what = NULL;
+
+	if (kind != TRIP_CONDITION_NONE && kind != TRIP_CONDITION_RATE)
+		what = "idle";
+	else if (kind == TRIP_CONDITION_RATE && when->condition.when.rate.until_time != 0)
+		what = "until";
+	else if (when->every != 0 && kind == TRIP_CONDITION_RATE && !prolongs(when))
+		what = "rate' with 'every";
+	else if (when->op != TRIP_RULES_OP_LOG && when->op != TRIP_RULES_OP_EXEC &&
+		 !trip_rules_each_does(when->op))
+		what = trip_rules_op_of(when->op)->word;
+	return what == NULL ||
+	       trip_rules_error(ctx, ref,
+		       "not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', 'drop' "
+		       "or 'reset', in this version, and no '%s'",
+		       what);
+}
+
+bool
+trip_rules_each_does(enum trip_rules_op op)
+{
+	return op == TRIP_RULES_OP_DROP || op == TRIP_RULES_OP_RESET ||
+	       op == TRIP_RULES_OP_KEY_DROP || op == TRIP_RULES_OP_KEY_RESET;
+}
+
+/* It does that to the key that trips, and to nothing else. */
+static bool
+make_act(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_each *each, struct trip_rules_when *when, struct trip_each_act *act)
+{
+	uint64_t us = when->lasts / 1000 + (when->lasts % 1000 != 0);
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (!trip_rules_each_does(when->op))
+		return true;
+	trip_rules_error_quote(quote, &names->target);
+	if (!trip_rules_build_is(&names->target, each->count.name))
+		return trip_rules_error(ctx, &names->target,
+			"a condition of keys does that to the key that trips: expected '%s', found "
+			"%s",
+			each->count.name, quote);
+	if (when->op == TRIP_RULES_OP_RESET) {
+		when->op = TRIP_RULES_OP_KEY_RESET;
+		*act = (struct trip_each_act){.op = TRIP_EACH_OP_RESET};
+		return true;
+	}
+	if (us > TRIP_RULES_EACH_TIME_MAX)
+		return trip_rules_error(ctx, &names->target,
+			"a key is dropped for 281474976s at most, or without a time for ever");
+	when->op = TRIP_RULES_OP_KEY_DROP;
+	if (prolongs(when))
+		when->every = 0;
+	*act = (struct trip_each_act){.op = TRIP_EACH_OP_DROP, .time_us = us};
+	return true;
+}
+
+static bool
+check_room(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_each *each, bool is_rate)
+{
+	if (each->n_whens == TRIP_EACH_WHENS_MAX)
+		return trip_rules_error(ctx, ref,
+			"'%s' has more conditions than %d: that is the limit of an 'each'",
+			each->count.name, TRIP_EACH_WHENS_MAX);
+	for (unsigned int i = 0; is_rate && i < each->n_whens; i++)
+		if (each->conditions[i].rate != 0)
+			return trip_rules_error(ctx, ref,
+				"'%s' has a 'rate' already: an 'each' has one", each->count.name);
+	return true;
+}
+
+/* What is at work and is said again is one. */
+static bool
+is_said_again(const struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_each *each, const char *source)
+{
+	for (unsigned int i = 0; ref->text >= ctx->base && i < each->n_whens; i++)
+		if (strcmp(ctx->rules->whens[each->whens[i]].source, source) == 0)
+			return true;
+	return false;
+}
+
+void
+trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	struct trip_rules_each *each, unsigned int at)
+{
+	struct trip_rules_when *when = &ctx->rules->whens[at];
+	bool of_bytes = when->ref == TRIP_RULES_REF_BYTES;
+	bool is_rate = when->condition.kind == TRIP_CONDITION_RATE;
+	struct trip_each_when condition = {.of = of_bytes ? TRIP_EACH_BYTES : TRIP_EACH_PACKETS};
+	struct trip_each_act act = {.op = TRIP_EACH_OP_NONE};
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	trip_rules_condition_check_rate(ctx, names, when->ref);
+	when->ref = of_bytes ? TRIP_RULES_REF_KEY_BYTES : TRIP_RULES_REF_KEY_PACKETS;
+	if (!check_words(ctx, &names->ref, when) ||
+		is_said_again(ctx, &names->ref, each, when->source) ||
+		!check_room(ctx, &names->ref, each, is_rate) ||
+		!make_act(ctx, names, each, when, &act))
+		return;
+	/* A rate that was wrong where it was read has no place and no time. */
+	if (is_rate && (names->rates[0].length == 0 ||
+			       !make_bucket(ctx, &names->rates[0], when, &condition)))
+		return;
+	if (!is_rate && (when->threshold == 0 || when->threshold > COUNT_MAX)) {
+		trip_rules_error(ctx, &names->ref,
+			"%s >= %" PRIu64 ": of a key, expected 1 to %" PRIu64,
+			trip_rules_error_quote(quote, &names->ref), when->threshold, COUNT_MAX);
+		return;
+	}
+	if (!is_rate && when->every > COUNT_MAX) {
+		trip_rules_error(ctx, &names->ref, "every %" PRIu64 ": of a key, at most %" PRIu64,
+			when->every, COUNT_MAX);
+		return;
+	}
+	condition.count = is_rate ? 0 : when->threshold;
+	if (!is_rate)
+		condition.every = when->every;
+	each->conditions[each->n_whens] = condition;
+	each->acts[each->n_whens] = act;
+	each->whens[each->n_whens++] = at;
+}

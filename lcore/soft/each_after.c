@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is judged where no packet has come: keys whose holds are over, and what the last one to poll
+ * a queue has left. */
+#include <string.h>
+
+#include "each_bench.h"
+
+/* Held keys whose ends are told in one call. */
+#define ENDS 16u
+
+/* Of one of our entries, behind a chunk; false: it has none. */
+static bool
+take_entry(const struct each_bench *bench, struct each_judged *judged, uint32_t entry)
+{
+	*judged = (struct each_judged){.entry = entry};
+	if (!trip_keyed_read(bench->table, entry, &judged->own))
+		return false;
+	memcpy(judged->key, judged->own.key, bench->statement->key.words * sizeof(judged->key[0]));
+	return true;
+}
+
+void
+trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which)
+{
+	struct trip_keyed *table = trip_each_table(poll->zone, poll->queue->lines[which]);
+	uint32_t entries[ENDS], n = trip_keyed_ended(table, poll->now, entries, ENDS);
+	struct each_judged judged;
+	struct each_bench bench;
+
+	if (__builtin_expect(n == 0, 1))
+		return;
+	bench = trip_each_judge_bench(poll, which);
+	for (uint32_t i = 0; i < n; i++)
+		if (take_entry(&bench, &judged, entries[i]))
+			trip_each_hold_settle(&bench, &judged);
+}
+
+/* Whether it is to be judged by what it has here. */
+static bool
+may_have_reached(const struct each_bench *bench, const struct each_judged *judged)
+{
+	const struct trip_each_statement *statement = bench->statement;
+
+	if (bench->close != NULL &&
+		trip_keyed_is_close(bench->close, trip_keyed_number(bench->table, judged->key)))
+		return true;
+	for (uint32_t when = 0; when < statement->n_whens; when++) {
+		const struct trip_each_when *is = &statement->whens[when];
+		uint64_t had = is->of == TRIP_EACH_BYTES ? judged->own.bytes : judged->own.packets;
+
+		if (each_is_rate(is) ? trip_keyed_exceeds(bench->table, judged->own.bucket) > 0
+				     : had >= trip_count_share(is->count, statement->n_tables))
+			return true;
+	}
+	return false;
+}
+
+/* What it was telling, if that is told; `last`: how. */
+static void
+recover_told(const struct each_bench *bench, struct each_judged *judged, bool told,
+	const struct trip_each_told *last)
+{
+	const uint8_t again = bench->statement->again | bench->statement->anew;
+	uint8_t bits = told ? judged->own.telling : 0;
+
+	if (again != 0 && last != NULL && memcmp(last->key, judged->key, sizeof(last->key)) == 0 &&
+		(judged->own.telling & each_bit_of(last->when)) != 0)
+		trip_each_anew_told(bench, judged, last);
+	trip_each_judge_say(bench, judged, bits & (uint8_t)~again, 0);
+}
+
+void
+trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which)
+{
+	const struct each_bench bench = trip_each_judge_bench(poll, which);
+	bool told = trip_each_ring_settle(&bench.at, bench.own), has_last;
+	struct trip_each_told last;
+	const uint32_t n = trip_keyed_entries(bench.table);
+	struct each_judged judged;
+
+	has_last = told && trip_each_ring_last(&bench.at, bench.own, &last);
+	trip_each_judge_raise(&bench, trip_each_ring_trips(&bench.at));
+	for (uint32_t entry = 0; entry < n; entry++) {
+		if (!take_entry(&bench, &judged, entry))
+			continue;
+		if (judged.own.telling != 0 && !trip_each_hold_recover(&bench, &judged, told))
+			recover_told(&bench, &judged, told, has_last ? &last : NULL);
+		if (may_have_reached(&bench, &judged))
+			trip_each_judge_key(&bench, &judged);
+	}
+}
