@@ -642,6 +642,40 @@ what_is_behind_a_trip_is_in_time(void **state)
 }
 
 static void
+count_ends(void *arg, const struct tripd_trip *trip)
+{
+	*(unsigned int *)arg += trip->ends;
+}
+
+/* One that another process has in its hands cannot begin anew, and then none of its keys passes:
+ * nobody is told that one did. */
+static void
+what_cannot_begin_anew_ends_nothing(void **state)
+{
+	struct trip_each_info info = {.size = sizeof(info)};
+	struct trip_each *found;
+	unsigned int ends = 0;
+
+	open_bed("each v port 0 vlan.vid max 64 idle 1h\nwhen v.packets >= 1 drop v for 1h\n");
+	for (uint16_t vid = 1; vid <= 5; vid++)
+		send_vlan(vid);
+	bed.quota.told = count_ends;
+	bed.quota.told_arg = &ends;
+	assert_int_equal(trip_each_find(bed.quota.domain, "v", &found), 0);
+	assert_int_equal(tripd_quota_each_reset(&bed.quota, 0), -EBUSY);
+	assert_int_equal(ends, 0);
+	assert_int_equal(trip_each_query(bed.quota.eaches[0].each, &info), 0);
+	assert_int_equal(info.held, 5);
+	assert_int_equal(trip_each_close(found), 0);
+	assert_int_equal(tripd_quota_each_reset(&bed.quota, 0), 0);
+	assert_int_equal(ends, 5);
+	assert_int_equal(trip_each_query(bed.quota.eaches[0].each, &info), 0);
+	assert_int_equal(info.held, 0);
+	bed.quota.told = NULL;
+	tripd_bed_close(&bed);
+}
+
+static void
 expect_an_end(void *arg, const struct tripd_trip *trip)
 {
 	uint64_t *left = arg;
@@ -719,6 +753,7 @@ main(void)
 		cmocka_unit_test(trips_without_end_hold_nothing_up),
 		cmocka_unit_test(trips_of_keys_without_end_hold_nothing_up),
 		cmocka_unit_test(what_is_behind_a_trip_is_in_time),
+		cmocka_unit_test(what_cannot_begin_anew_ends_nothing),
 		cmocka_unit_test(what_has_no_end_does_not_keep_it),
 		cmocka_unit_test(nothing_is_lost_by_rules),
 	};

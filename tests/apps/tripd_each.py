@@ -566,6 +566,18 @@ def conditions_of_keys_come_and_go(bench):
           [('sources', 0, True), ('hundred', 100, False)], 'in the report')
 
 
+def what_drops_keys_ends_with_their_statement(bench):
+    """Where it goes, or has other conditions, they pass, which is told of each."""
+    line = 'when sources.packets >= 20 drop sources for 1h\n'
+    process = start(bench, SOURCES + line + 'each nets port 0 ipv4.src/16 max 10 idle 1h\nwhen nets.packets >= 5 drop nets\n')
+    told = 'when sources.packets >= 1k log\n'
+    equal(apply(bench, told), (0, '~ ' + SOURCES + '+ ' + told, ''), 'another condition')
+    equal(control(bench, 'remove', 'nets')[0], 0, 'remove')
+    report = end(bench, process)
+    equal(sorted((trip['key'], trip['ends']) for trip in report['trips']),
+          [(key, ends) for key in ('10.1.0.0/16', '10.1.0.1', '10.1.0.2', '10.2.0.0/16') for ends in (False, True)], 'trips')
+
+
 def keys_that_are_reset_begin_anew(bench):
     """What they had is told; what dropped them ends, which is told, too; nothing else changes."""
     process = start(bench, SOURCES + 'when sources.packets >= 20 drop sources\nwhen sources.packets >= 25 drop sources for 1h\n' +
@@ -629,5 +641,5 @@ main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowe
      a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
      a_trip_tells_what_is_behind_it, a_key_that_trips_is_dropped, a_dropped_key_passes_after_its_time, what_finds_no_room_is_told,
      keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, a_key_trips_again_and_again,
-     conditions_of_keys_come_and_go, whens_of_keys_come_by_a_file,
+     conditions_of_keys_come_and_go, whens_of_keys_come_by_a_file, what_drops_keys_ends_with_their_statement,
      keys_that_are_reset_begin_anew, keys_that_are_reset_trip_again, what_it_takes_is_told_before)

@@ -47,9 +47,9 @@ threshold_of(const struct trip_rules_when *when, uint64_t value)
 	return value - (value - when->threshold) % when->every;
 }
 
-static void
-tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip,
-	const struct tripd_tops *tops, uint64_t time_ns)
+struct tripd_trip
+tripd_quota_each_trip(const struct tripd_quota *quota, unsigned int i,
+	const struct trip_each_trip *trip, uint64_t time_ns)
 {
 	const struct trip_rules_each *rule = &quota->rules->eaches[i];
 	const struct tripd_each *each = &quota->eaches[i];
@@ -57,8 +57,7 @@ tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 	char key[TRIP_EACH_TEXT_MAX];
 	struct tripd_trip own = {.time_ns = time_ns,
 		.packet_ns = quota->packet_began + trip->ns,
-		.ends = (trip->flags & TRIP_EACH_TRIP_END) != 0,
-		.tops = tops};
+		.ends = (trip->flags & TRIP_EACH_TRIP_END) != 0};
 
 	own.when = rule->whens[trip->when];
 	when = &quota->rules->whens[own.when];
@@ -67,6 +66,16 @@ tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 	own.count = trip->times;
 	(void)trip_each_text(each->each, trip->key, key, sizeof(key));
 	own.key = strdup(key);
+	return own;
+}
+
+static void
+tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip,
+	const struct tripd_tops *tops, uint64_t time_ns)
+{
+	struct tripd_trip own = tripd_quota_each_trip(quota, i, trip, time_ns);
+
+	own.tops = tops;
 	if (own.key == NULL)
 		quota->n_untold++;
 	else
@@ -95,10 +104,8 @@ take_all(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip 
 	free(tops);
 }
 
-/* The number behind the last trip so far. New keys may trip as fast as these are told: who reads up
- * to there comes to an end. */
-static uint64_t
-end_of_trips(const struct tripd_each *each)
+uint64_t
+tripd_quota_each_trips(const struct tripd_each *each)
 {
 	struct trip_each_info info = {.size = sizeof(info)};
 
@@ -110,7 +117,7 @@ static size_t
 read_trips(struct tripd_quota *quota, unsigned int i, uint64_t tops_until, uint64_t time_ns)
 {
 	const struct tripd_each *each = &quota->eaches[i];
-	const uint64_t end = end_of_trips(each);
+	const uint64_t end = tripd_quota_each_trips(each);
 	struct trip_each_trip trips[TRIPS_BURST];
 	size_t n_new = 0;
 	int n;
@@ -170,112 +177,6 @@ tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info *info
 		*info = now;
 	else if (info != &each->last)
 		*info = each->last;
-}
-
-/* ---- beginning anew ---------------------------------------------------------------------------
- */
-
-/* An entry's drop is that of the condition, of those by which it has tripped, whose time ends last:
- * so a trip has it (trip_each.h). UINT32_MAX: none drops. */
-static uint32_t
-drop_of(const struct trip_rules_each *rule, const struct trip_each_entry *entry)
-{
-	uint32_t last = UINT32_MAX;
-
-	for (uint32_t i = 0; i < rule->n_whens; i++) {
-		uint64_t time = rule->acts[i].time_us - 1;
-
-		/* 0 is for ever. */
-		if ((entry->tripped >> i & 1) == 0 || rule->acts[i].op != TRIP_EACH_OP_DROP ||
-			(last != UINT32_MAX && time <= rule->acts[last].time_us - 1))
-			continue;
-		last = i;
-	}
-	return last;
-}
-
-struct ending {
-	struct tripd_quota *quota;
-	unsigned int each;
-	uint64_t time_ns;
-};
-
-/* What drops a key ends with all that was counted. Of one that is dropped just now the end may be
- * all that is told. */
-static int
-end_drop(const struct trip_each_entry *entry, void *arg)
-{
-	const struct ending *ending = arg;
-	struct tripd_quota *quota = ending->quota;
-	uint32_t when = drop_of(&quota->rules->eaches[ending->each], entry);
-	struct trip_each_trip trip = {.packets = entry->packets,
-		.bytes = entry->bytes,
-		.ns = quota->packet_ns - quota->packet_began,
-		.when = when,
-		.times = 1,
-		.flags = TRIP_EACH_TRIP_END};
-
-	if (entry->op != TRIP_EACH_OP_DROP || when == UINT32_MAX)
-		return 0;
-	memcpy(trip.key, entry->key, sizeof(trip.key));
-	tell(quota, ending->each, &trip, NULL, ending->time_ns);
-	return 0;
-}
-
-/* Some may have ended while the others were looked for; what has begun meanwhile is as if it had
- * not. */
-static void
-tell_ended(const struct ending *ending)
-{
-	struct tripd_each *each = &ending->quota->eaches[ending->each];
-	const uint64_t end = end_of_trips(each);
-	struct trip_each_trip trip;
-
-	for (; each->next < end &&
-		trip_each_trips(each->each, each->next, &trip, sizeof(trip), 1) == 1;
-		each->next = trip.number + 1)
-		if ((trip.flags & TRIP_EACH_TRIP_END) != 0)
-			tell(ending->quota, ending->each, &trip, NULL, ending->time_ns);
-}
-
-/* Where no key is dropped, none is looked for: those of several queues are sorted, which takes
- * seconds where there are millions. */
-static int
-end_drops(struct ending *ending)
-{
-	const struct tripd_each *each = &ending->quota->eaches[ending->each];
-	struct trip_each_info info = {.size = sizeof(info)};
-	int ret = trip_each_query(each->each, &info);
-
-	if (ret == 0 && info.held > 0)
-		ret = trip_each_walk(each->each, end_drop, ending);
-	if (ret == 0)
-		tell_ended(ending);
-	return ret;
-}
-
-int
-tripd_quota_each_reset(struct tripd_quota *quota, unsigned int i)
-{
-	struct ending ending = {.quota = quota, .each = i, .time_ns = now_ns(CLOCK_REALTIME)};
-	struct trip_each_info info;
-	struct trip_each *each;
-	int ret = 0;
-
-	if (quota->eaches[i].each != NULL) {
-		(void)tripd_quota_each_read(quota, ending.time_ns);
-		ret = end_drops(&ending);
-	}
-	if (ret == 0)
-		ret = tripd_quota_each_close(quota, i);
-	if (ret == 0)
-		ret = tripd_quota_each_open(quota, &quota->rules->eaches[i], &each);
-	if (ret != 0)
-		return ret;
-	info = quota->eaches[i].last;
-	tripd_quota_each_take(quota, i, each);
-	quota->eaches[i].last = info;
-	return 0;
 }
 
 /* At most once in so long. */

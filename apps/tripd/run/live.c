@@ -314,7 +314,7 @@ reopen_each(struct tripd_change *change, unsigned int i)
 
 	/* What its keys have tripped by. */
 	(void)tripd_quota_read(change->quota);
-	ret = tripd_quota_each_close(change->quota, change->difference->eaches[i].at);
+	ret = tripd_quota_each_end(change->quota, change->difference->eaches[i].at);
 	if (ret == 0)
 		return open_each(change, i);
 	fprintf(change->answer, "%s\n", trip_error_message());

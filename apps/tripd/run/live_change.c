@@ -381,7 +381,7 @@ tripd_change_close_gone(struct tripd_quota *quota)
 			quota->sets[i] = NULL;
 	for (unsigned int i = 0; i < work->n_eaches; i++)
 		if (work->eaches[i].count.gone)
-			(void)tripd_quota_each_close(quota, i);
+			(void)tripd_quota_each_end(quota, i);
 }
 
 static void

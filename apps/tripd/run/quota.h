@@ -320,9 +320,20 @@ struct tripd_tops *tripd_quota_tops(const struct tripd_quota *quota, unsigned in
 /* Notes a trip, whose key it takes over, and tells whoever is to be told. */
 void tripd_quota_tell(struct tripd_quota *quota, const struct tripd_trip *trip);
 
-/* Has an `each` begin anew: `last` is what it had come to, and what dropped its keys is told to
- * have ended. Returns 0, or a negative errno: it is as it was, or closed, and the next call opens
- * it. */
+/* A trip of a key; its `key` is NULL without memory for it. */
+struct tripd_trip tripd_quota_each_trip(const struct tripd_quota *quota, unsigned int each,
+	const struct trip_each_trip *trip, uint64_t time_ns);
+
+/* The number behind the last trip so far. New keys may trip as fast as these are told: who reads up
+ * to there comes to an end. */
+uint64_t tripd_quota_each_trips(const struct tripd_each *each);
+
+/* Closes an `each` while the others go on: `last` is what it had come to, and what dropped its keys
+ * is told to have ended. Returns 0, or a negative errno: it is as it was, and nothing was told. */
+int tripd_quota_each_end(struct tripd_quota *quota, unsigned int each);
+
+/* Has one begin anew that ends so. Returns 0, or a negative errno: it is as it was, or closed, and
+ * the next call opens it. */
 int tripd_quota_each_reset(struct tripd_quota *quota, unsigned int each);
 
 /* What an `each` has come to, or had as it went. */

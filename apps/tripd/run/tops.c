@@ -13,8 +13,10 @@
 #include "quota.h"
 #include "rules.h"
 
-/* The clock is looked at behind so many keys. */
+/* The clock is looked at behind so many keys. Those of several tables are gathered before, which
+ * takes so long for each at least. */
 #define LOOK_KEYS 256u
+#define GATHER_NS 16u
 
 /* A trip, and where what belongs to it goes. */
 struct sought {
@@ -171,6 +173,17 @@ look_into(const struct tripd_quota *quota, unsigned int fine, unsigned int onto,
 		tops[i].n -= has_tops(&trips[i]);
 }
 
+/* Whether it is worth to begin with one. */
+static bool
+has_time(const struct trip_each *each, uint64_t until_ns)
+{
+	struct trip_each_info info = {.size = sizeof(info)};
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	return now < until_ns && trip_each_query(each, &info) == 0 &&
+	       (info.tables == 1 || info.keys <= (until_ns - now) / GATHER_NS);
+}
+
 struct tripd_tops *
 tripd_quota_tops(const struct tripd_quota *quota, unsigned int each,
 	const struct trip_each_trip *trips, unsigned int n, uint64_t until_ns)
@@ -185,7 +198,8 @@ tripd_quota_tops(const struct tripd_quota *quota, unsigned int each,
 			tops = calloc(n, sizeof(*tops));
 		if (tops == NULL)
 			return NULL;
-		look_into(quota, i, each, trips, n, tops, until_ns);
+		if (has_time(quota->eaches[i].each, until_ns))
+			look_into(quota, i, each, trips, n, tops, until_ns);
 		looked++;
 	}
 	return tops;
