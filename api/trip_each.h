@@ -114,10 +114,11 @@ enum trip_each_rank {
 /**
  * When a key trips: where it has had `count`, summed over all queues; once, until it has gone from
  * the table that told it. Or, where `rate` is not 0: where it has had more than `rate` * t and
- * `burst` together in some interval of t seconds that ends with its packet. That is a leaky bucket
- * of each key, in which its packets, or bytes, are exact. It trips again when what the bucket holds
- * was at or below `until` meanwhile, and in any case when it has gone and come again; until then
- * the bucket holds no more than `burst`, however much comes.
+ * `burst` together in some interval of t seconds that ends with its packet. That is a leaky
+ * bucket of each key, in which its packets, or bytes, are exact; where `idle_us` and the rate are
+ * large what leaks is up to 1 in 4,096 more. It trips again when what the bucket holds was at or
+ * below `until` meanwhile, and in any case when it has gone and come again; until then the bucket
+ * holds no more than `burst`, however much comes.
  */
 struct trip_each_when {
 	/** What is counted. */
@@ -126,8 +127,8 @@ struct trip_each_when {
 	uint32_t reserved;
 	/** 1 to 2^48 - 1 packets, or bytes; 0 with a rate. */
 	uint64_t count;
-	/** A second, up to 2^40; 0 with a count. One condition of a statement may have a rate, and
-	 * then the statement counts on one queue, or each of its queues judges what it has seen
+	/** A second, up to 2^40; 0 with a count. One condition of a statement may have a rate,
+	 * and then the statement counts on one queue, or each of its queues judges what it has seen
 	 * itself: that is never early, but a key that is spread over Q queues trips at up to Q
 	 * times that. */
 	uint64_t rate;
@@ -359,7 +360,7 @@ struct trip_each_event {
 	/** What it may have had there before, in the measure of `rank`. */
 	uint64_t error;
 	/** When, by the domain's clock, in nanoseconds: that of the burst which found it, to the
-	 * microsecond; to 10, 100, ... where more than 2^61 of a rate come in `idle_us`. */
+	 * microsecond. */
 	uint64_t ns;
 	/** enum trip_each_change */
 	uint32_t change;

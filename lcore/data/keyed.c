@@ -8,9 +8,12 @@
 /* So that a round is longer than a chunk. */
 #define SPARE_MIN 1024u
 #define KEYS_OF_A_LINE 8u
-/* What leaks while a key is idle, in parts, at most. */
+/* In parts, at most: what leaks while a key is idle, a burst, and a byte, of which one packet may
+ * have 2^32. */
 #define LEAK_MAX (UINT64_C(1) << 61)
-#define TICK_MAX 1000000u
+#define BURST_MAX (UINT64_C(1) << 60)
+#define BYTE_MAX (UINT64_C(1) << 30)
+#define SECOND_US UINT64_C(1000000)
 
 static uint32_t
 spare_for(uint32_t max)
@@ -42,11 +45,33 @@ entries_at(uint32_t max)
 	return (lines_for(max) + (blocks - 1) / line + 1) * line;
 }
 
-/* In ticks of so many microseconds. */
+/* What a bucket is in: parts of a packet or byte, and how many leak in a microsecond. */
+struct scale {
+	uint64_t parts, rate;
+};
+
 static bool
-leaks_little(const struct trip_keyed_attr *attr, uint64_t tick)
+is_in_range(const struct trip_keyed_attr *attr, const struct scale *scale)
 {
-	return attr->rate == 0 || attr->idle / tick <= LEAK_MAX / attr->rate;
+	return scale->rate <= LEAK_MAX / attr->idle && attr->burst <= BURST_MAX / scale->parts &&
+	       (!attr->rate_of_bytes || scale->parts <= BYTE_MAX);
+}
+
+/* The finest there may be; no parts: there is none. */
+static struct scale
+scale_of(const struct trip_keyed_attr *attr)
+{
+	const uint64_t exact = SECOND_US;
+	struct scale scale = {.parts = exact};
+
+	for (; attr->rate != 0 && scale.parts != 0; scale.parts /= 2) {
+		keyed_u128 leaks = (keyed_u128)attr->rate * scale.parts;
+
+		scale.rate = (uint64_t)(leaks / exact + (leaks % exact != 0));
+		if (is_in_range(attr, &scale))
+			break;
+	}
+	return scale;
 }
 
 /* In half a line it is not in two. */
@@ -101,31 +126,31 @@ trip_keyed_size(const struct trip_keyed_attr *attr)
 		attr->words > TRIP_KEYED_WORDS_MAX || attr->idle < TRIP_KEYED_IDLE_MIN ||
 		attr->idle > TRIP_KEYED_IDLE_MAX || attr->burst > TRIP_KEYED_BURST_MAX ||
 		attr->until > attr->burst || attr->rate > TRIP_KEYED_RATE_MAX ||
-		attr->rate_limit >= TRIP_KEYED_LIMITS || !leaks_little(attr, TICK_MAX) ||
+		attr->rate_limit >= TRIP_KEYED_LIMITS || scale_of(attr).parts == 0 ||
 		!keeps_notes(attr->notes) || !has_memos(attr))
 		return 0;
 	return sizeof(struct trip_keyed) + entries_at(attr->max) +
 	       (words_of_all(attr) + (uint64_t)attr->notes * (KEYED_NOTE_KEY + attr->words)) * 8;
 }
 
-/* The less leaks while a key is idle, the shorter is a tick: a microsecond, 10, 100, ... */
 static void
 init_clock(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 {
-	uint64_t idle;
-
-	for (table->tick = 1; !leaks_little(attr, table->tick);)
-		table->tick *= 10;
-	idle = (attr->idle - 1) / table->tick + 1;
-	table->unit = idle / KEYED_IDLE_UNITS;
-	table->idle_units = (uint16_t)((idle - 1) / table->unit + 1);
+	table->unit = attr->idle / KEYED_IDLE_UNITS;
+	table->idle_units = (uint16_t)((attr->idle - 1) / table->unit + 1);
 	table->pace = ((uint64_t)table->blocks << 32) / table->unit + 1;
-	table->parts = TICK_MAX / table->tick;
-	table->rate = attr->rate;
-	table->burst = attr->rate > 0 ? attr->burst * table->parts : UINT64_MAX;
-	table->until = attr->until * table->parts;
-	table->cost_byte = attr->rate_of_bytes ? table->parts : 0;
-	table->cost_packet = attr->rate_of_bytes ? 0 : table->parts;
+}
+
+static void
+init_rate(struct trip_keyed *table, const struct trip_keyed_attr *attr)
+{
+	const struct scale scale = scale_of(attr);
+
+	table->rate = scale.rate;
+	table->burst = attr->rate > 0 ? attr->burst * scale.parts : UINT64_MAX;
+	table->until = attr->until * scale.parts;
+	table->cost_byte = attr->rate_of_bytes ? scale.parts : 0;
+	table->cost_packet = attr->rate_of_bytes ? 0 : scale.parts;
 }
 
 static uint64_t
@@ -233,6 +258,7 @@ trip_keyed_init(void *memory, const struct trip_keyed_attr *attr)
 	table->by_bytes = attr->by_bytes;
 	table->free_least = spare / 4;
 	init_clock(table, attr);
+	init_rate(table, attr);
 	free_all(table);
 	return table;
 }
@@ -252,8 +278,8 @@ confine(struct trip_keyed *table, uint64_t now)
 	if (keyed_load(&table->floor) > TRIP_KEYED_FLOOR_MAX)
 		keyed_store(&table->floor, TRIP_KEYED_FLOOR_MAX);
 	/* Else no time would pass until it is as late as that. */
-	if (table->now > now / table->tick)
-		table->now = now / table->tick;
+	if (table->now > now)
+		table->now = now;
 	table->free = 0;
 	table->free_head = 0;
 	table->top_bin = KEYED_BINS - 1;

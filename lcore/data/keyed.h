@@ -46,10 +46,12 @@
  * known of it ends: truth is what a key had since it last was idle for T.
  *
  * Rates: a leaky bucket of one word, the moment in which it will be empty, in units of what leaks
- * in a tick; so it leaks by itself, and all is in integers. A key is over `burst` plus `rate` * t
- * in some interval t that ends now exactly where its bucket holds more than `burst`. While a key is
- * told to be, it holds no more than that: so the interval begins behind what was told. A tick is a
- * microsecond, or 10, 100, ... where more than 2^61 units leak while a key becomes idle.
+ * in a microsecond; so it leaks by itself, and all is in integers. A key is over `burst` and `rate`
+ * of a time t in some interval t that ends now exactly where its bucket holds more than `burst`.
+ * While a key is told to be, it holds no more than that: so the interval begins behind what was
+ * told. A packet or byte is as many parts as have a whole number leak. Where more than 2^61 of them
+ * would leak while a key becomes idle, it is fewer, and what leaks is rounded up: by 1 in 2^12 at
+ * most, and never early.
  *
  * Several queues have a table each. For a limit N over Q of them each has the limit
  * trip_count_share(N, Q) of count.h, so a key that no table tells to be over has less than N in

@@ -16,12 +16,12 @@ advance(struct trip_keyed *table, uint64_t now)
 {
 	const uint64_t pause = table->unit * (table->idle_units + 1u),
 		       most = (uint64_t)table->blocks << 32;
-	uint64_t ticks = now / table->tick, passed;
+	uint64_t passed;
 
-	if (ticks <= table->now)
+	if (now <= table->now)
 		return;
-	passed = ticks - table->now < pause ? ticks - table->now : pause;
-	table->now = ticks;
+	passed = now - table->now < pause ? now - table->now : pause;
+	table->now = now;
 	table->into += passed;
 	if (table->into >= table->unit) {
 		table->units = (uint16_t)(table->units + table->into / table->unit);

@@ -19,8 +19,7 @@ trip_keyed_note_write(struct trip_keyed *table, uint32_t entry, enum trip_keyed_
 	keyed_store(&at[KEYED_NOTE_NUMBER], 0);
 	/* Partner: the fence in trip_keyed_note(). */
 	atomic_thread_fence(memory_order_release);
-	keyed_store(&at[KEYED_NOTE_WHEN],
-		table->now * table->tick << KEYED_NOTE_SHIFT | (uint64_t)kind);
+	keyed_store(&at[KEYED_NOTE_WHEN], table->now << KEYED_NOTE_SHIFT | (uint64_t)kind);
 	keyed_store(&at[KEYED_NOTE_PACKETS], keyed_packets(keyed_load(&of[KEYED_PACKETS])));
 	keyed_store(&at[KEYED_NOTE_BYTES], keyed_bytes(keyed_load(&of[KEYED_BYTES])));
 	keyed_store(&at[KEYED_NOTE_ERROR], keyed_error(table, entry));

@@ -82,14 +82,11 @@ struct trip_keyed {
 	uint64_t limit_packets, limit_bytes;
 	uint64_t told_rate; /* the bit of its limit */
 	uint8_t told_all;   /* of all */
-	uint64_t rate;      /* a second; and in parts a tick */
-	uint64_t parts;     /* of a packet or byte */
-	uint64_t burst;     /* in parts */
-	uint64_t until;
+	/* In parts: what leaks in a microsecond, and what a bucket may hold. */
+	uint64_t rate, burst, until;
 	uint64_t cost_packet, cost_byte;
-	uint64_t tick; /* microseconds */
-	uint64_t unit; /* ticks */
-	uint64_t pace; /* blocks a tick, times 2^32 */
+	uint64_t unit; /* microseconds */
+	uint64_t pace; /* blocks a microsecond, times 2^32 */
 	uint32_t max, capacity, lines, blocks;
 	uint64_t entries_at;          /* bytes behind the lines and blocks */
 	uint32_t words;               /* of a key */
@@ -111,7 +108,7 @@ struct trip_keyed {
 	/* Of notes: how many are kept, and words from the first entry. */
 	uint32_t notes;
 	uint64_t notes_at;
-	/* The clock: ticks, how far into the unit; the hand of idle entries. */
+	/* The clock: microseconds, how far into the unit; the hand of idle entries. */
 	uint64_t now, into, due;
 	uint32_t idle_hand; /* a block */
 	uint16_t units, idle_units;

@@ -511,15 +511,64 @@ static bool
 is_over(const uint64_t *times, const uint64_t *units, uint32_t last,
 	const struct trip_keyed_attr *attr)
 {
+	const uint64_t us = 1000000;
 	trip_u128 sum = 0;
 
 	for (uint32_t i = last + 1; i-- > 0;) {
 		sum += units[i];
-		if (sum * 1000000 > (trip_u128)attr->rate * (times[last] - times[i]) +
-					    (trip_u128)attr->burst * 1000000)
+		if (sum * us > (trip_u128)attr->rate * (times[last] - times[i]) +
+				       (trip_u128)attr->burst * us)
 			return true;
 	}
 	return false;
+}
+
+/* Whatever time it takes a key to be idle: a rate is that of each interval, as short as it may be.
+ */
+static void
+keyed_rates_are_of_any_interval(void **state)
+{
+	static const struct {
+		uint64_t rate, idle, over; /* a second; microseconds */
+	} cases[] = {
+		{UINT64_C(12500000000), UINT64_C(86400000000), 500},
+		{UINT64_C(1250000000), UINT64_C(86400000000), 150},
+		{UINT64_C(125000000), UINT64_C(2592000000000), 100},
+		{UINT64_C(1250000000), UINT64_C(2592000000000), 9999},
+		{TRIP_KEYED_RATE_MAX, UINT64_C(604800000000), 100},
+		{UINT64_C(4000000000), TRIP_KEYED_IDLE_MAX, 333},
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct trip_keyed_attr attr = {.max = MAX,
+			.words = 1,
+			.idle = cases[i].idle,
+			.rate_of_bytes = true,
+			.rate = cases[i].rate,
+			.burst = cases[i].rate * cases[i].over / 1000000,
+			.secret = {5, 6}};
+		struct model model;
+		uint64_t begin, bytes, sum = 0;
+
+		model_open(&model, &attr, i, 1);
+		model_draw_keys(&model, false);
+		begin = model.now;
+		/* All of it, each microsecond; then a 2000th more. */
+		for (uint64_t us = 1; us <= 4 * cases[i].over; us++) {
+			bytes = (uint64_t)((trip_u128)us * attr.rate / 1000000) - sum;
+			sum += bytes;
+			model.now = begin + us;
+			model_count(&model, (const uint32_t[]){0}, &(uint32_t){(uint32_t)bytes}, 1);
+			assert_int_equal(model.over, 0);
+		}
+		for (uint64_t us = 0; us < 2100 * cases[i].over && model.over == 0; us++) {
+			model.now++;
+			bytes = attr.rate / 1000000 + attr.rate / 2000000000 + 1;
+			model_count(&model, (const uint32_t[]){0}, &(uint32_t){(uint32_t)bytes}, 1);
+		}
+		assert_int_not_equal(model.over, 0);
+		model_close(&model);
+	}
 }
 
 static uint32_t
@@ -534,6 +583,7 @@ one_rate(struct trip_random *random)
 		.burst = trip_random_u64(random) >> (40 + trip_random_below(random, 24)),
 		.secret = {5, 6}};
 	uint32_t mean = attr.rate_of_bytes ? 800 : 1, overs = 0;
+	uint64_t pause = 2 * mean * UINT64_C(1000000) / attr.rate;
 	struct model model;
 
 	model_open(&model, &attr, trip_random_u64(random), 1);
@@ -542,9 +592,7 @@ one_rate(struct trip_random *random)
 		uint32_t bytes = frame_bytes(&model);
 
 		/* About the rate, with pauses; as long as the key is not idle meanwhile. */
-		model.now +=
-			trip_random_below(random, 2 + 2 * mean * UINT64_C(1000000) / attr.rate) %
-			3000000;
+		model.now += trip_random_below(random, 2 + pause) % (attr.idle / 4 * 3);
 		times[i] = model.now;
 		units[i] = attr.rate_of_bytes ? bytes : 1;
 		model_count(&model, (const uint32_t[]){0}, &bytes, 1);
@@ -650,6 +698,7 @@ main(void)
 		cmocka_unit_test(keyed_floor_is_of_keys_that_are_there),
 		cmocka_unit_test(keyed_pauses_end_what_was),
 		cmocka_unit_test(keyed_rates_are_exact),
+		cmocka_unit_test(keyed_rates_are_of_any_interval),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
