@@ -114,7 +114,7 @@ enum trip_each_rank {
 /**
  * When a key trips: where it has had `count`, summed over all queues; once, until it has gone from
  * the table that told it. Or, where `rate` is not 0: where it has had more than `rate` * t and
- * `burst` together in some interval of t seconds that ends with its packet. That is a leaky
+ * `burst` together in some interval of t * `seconds` that ends with its packet. That is a leaky
  * bucket of each key, in which its packets, or bytes, are exact; where `idle_us` and the rate are
  * large what leaks is up to 1 in 4,096 more. It trips again when what the bucket holds was at or
  * below `until` meanwhile, and in any case when it has gone and come again; until then the bucket
@@ -123,11 +123,11 @@ enum trip_each_rank {
 struct trip_each_when {
 	/** What is counted. */
 	enum trip_each_rank of;
-	/** 0. */
-	uint32_t reserved;
+	/** Of a rate: it is what may come in so many seconds; 0: in one. */
+	uint32_t seconds;
 	/** 1 to 2^48 - 1 packets, or bytes; 0 with a rate. */
 	uint64_t count;
-	/** A second, up to 2^40; 0 with a count. One condition of a statement may have a rate,
+	/** In `seconds`, up to 2^40; 0 with a count. One condition of a statement may have a rate,
 	 * and then the statement counts on one queue, or each of its queues judges what it has seen
 	 * itself: that is never early, but a key that is spread over Q queues trips at up to Q
 	 * times that. */

@@ -61,7 +61,7 @@ is_in_range(const struct trip_keyed_attr *attr, const struct scale *scale)
 static struct scale
 scale_of(const struct trip_keyed_attr *attr)
 {
-	const uint64_t exact = SECOND_US;
+	const uint64_t exact = SECOND_US * (attr->seconds != 0 ? attr->seconds : 1);
 	struct scale scale = {.parts = exact};
 
 	for (; attr->rate != 0 && scale.parts != 0; scale.parts /= 2) {

@@ -51,7 +51,8 @@
  * While a key is told to be, it holds no more than that: so the interval begins behind what was
  * told. A packet or byte is as many parts as have a whole number leak. Where more than 2^61 of them
  * would leak while a key becomes idle, it is fewer, and what leaks is rounded up: by 1 in 2^12 at
- * most, and never early.
+ * most, and never early. A byte is no more than 2^30 of them: a rate of bytes below one a second is
+ * rounded up by more than 1 in 2^10.
  *
  * Several queues have a table each. For a limit N over Q of them each has the limit
  * trip_count_share(N, Q) of count.h, so a key that no table tells to be over has less than N in
@@ -161,11 +162,11 @@ struct trip_keyed_attr {
 	bool by_bytes;  /* it ranks by these, else by packets */
 	uint64_t idle;  /* microseconds, TRIP_KEYED_IDLE_MIN ... TRIP_KEYED_IDLE_MAX */
 	struct trip_keyed_limit limits[TRIP_KEYED_LIMITS];
-	/* A key is over the limit `rate_limit` where it had more than `rate` a second and `burst`
-	 * in some time since it last was idle; 0: no such limit. Behind `until` it is as if that
-	 * had not been told. */
+	/* A key is over the limit `rate_limit` where it had more than `rate` in each `seconds`, or
+	 * in one where that is 0, and `burst` in some time since it last was idle; 0: no such
+	 * limit. Behind `until` it is as if that had not been told. */
 	bool rate_of_bytes;
-	uint32_t rate_limit;
+	uint32_t rate_limit, seconds;
 	uint64_t rate, burst, until;
 	/* Keys may be held, for `hold_max` microseconds at most. Who is over the rate meanwhile is
 	 * held for `hold_of_rate` from then on; 0: as before. The hand comes by in `hold_round`;

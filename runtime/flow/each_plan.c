@@ -74,6 +74,7 @@ trip_each_keyed(const struct trip_each_statement *statement)
 			attr.rate_limit = i;
 			attr.rate_of_bytes = when->of == TRIP_EACH_BYTES;
 			attr.rate = when->rate;
+			attr.seconds = when->seconds;
 			attr.burst = when->burst;
 			attr.until = when->until;
 			continue;
@@ -173,9 +174,9 @@ check_when(const struct trip_each_attr *attr, uint32_t at)
 			name_of(attr), at, (int)when->of);
 	if (when->rate != 0)
 		return check_rate(attr, at);
-	if (when->until != 0)
+	if (when->until != 0 || when->seconds != 0)
 		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 " has an until, and no rate",
+			"each \"%s\": condition %" PRIu32 " has an until or seconds, and no rate",
 			name_of(attr), at);
 	if (when->every > TRIP_KEYED_PACKETS_MAX)
 		return trip_error_set(EINVAL,

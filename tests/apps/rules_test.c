@@ -169,6 +169,38 @@ test_eaches(void **state)
 	trip_rules_free(rules);
 }
 
+static void
+check_rate(const char *condition, uint64_t rate, uint32_t seconds, uint64_t burst)
+{
+	const struct trip_each_when *when;
+	struct trip_rules *rules;
+	char text[256];
+
+	snprintf(text, sizeof(text), "each v port 0 ipv4.src max 5 idle 1h\nwhen v.%s log",
+		condition);
+	rules = good(text);
+	when = &rules->eaches[0].conditions[0];
+	assert_int_equal(when->rate, rate);
+	assert_int_equal(when->seconds, seconds);
+	assert_int_equal(when->burst, burst);
+	trip_rules_free(rules);
+}
+
+/* What leaks of a key's bucket, in how many seconds, and what it holds. */
+static void
+test_rates_of_keys(void **state)
+{
+	check_rate("packets rate >= 7/m over 1m", 7, 60, 7);
+	check_rate("packets rate >= 10/d over 2d", 1, 8640, 20);
+	check_rate("packets rate >= 12/m over 5s", 1, 5, 1);
+	check_rate("packets rate >= 600/m over 5s", 10, 0, 50);
+	check_rate("bytes rate >= 100Gbit/s over 500us", UINT64_C(12500000000), 0, 6250000);
+	check_rate("packets rate >= 3/s over 700ms", 30, 7, 3);
+	/* Its seconds are halved as long as what leaks is too much: that is rounded up. */
+	check_rate("packets rate >= 100k/s over 333333333ns", UINT64_C(1041687434374), 10416666,
+		33334);
+}
+
 /* What keys trip by is of the `each`. */
 static void
 test_keys_trip(void **state)
@@ -196,12 +228,6 @@ test_keys_trip(void **state)
 	assert_int_equal(attr.whens[1].rate, 10);
 	assert_int_equal(attr.whens[1].burst, 30);
 	assert_int_equal(attr.whens[2].count, 7);
-	trip_rules_free(rules);
-	/* What makes a part of one a second leaks as one. */
-	rules = good(
-		"each v port 0 ipv4.src max 5 idle 1h\nwhen v.packets rate >= 7/m over 1m log");
-	assert_int_equal(rules->eaches[0].conditions[0].rate, 1);
-	assert_int_equal(rules->eaches[0].conditions[0].burst, 7);
 	trip_rules_free(rules);
 	/* What is told again and again, and what begins anew. */
 	rules = good("each v port 0 ipv4.dst max 5 idle 1h\n"
@@ -1398,6 +1424,7 @@ main(void)
 		cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_eaches),
 		cmocka_unit_test(test_keys_trip),
+		cmocka_unit_test(test_rates_of_keys),
 		cmocka_unit_test(test_too_many_eaches),
 		cmocka_unit_test(test_other_kind_at_work),
 		cmocka_unit_test(test_allow),

@@ -511,7 +511,7 @@ static bool
 is_over(const uint64_t *times, const uint64_t *units, uint32_t last,
 	const struct trip_keyed_attr *attr)
 {
-	const uint64_t us = 1000000;
+	const uint64_t us = UINT64_C(1000000) * (attr->seconds != 0 ? attr->seconds : 1);
 	trip_u128 sum = 0;
 
 	for (uint32_t i = last + 1; i-- > 0;) {
@@ -586,6 +586,13 @@ one_rate(struct trip_random *random)
 	uint64_t pause = 2 * mean * UINT64_C(1000000) / attr.rate;
 	struct model model;
 
+	/* Or so much in some time, which is no whole number a second. */
+	if (trip_random_below(random, 2) != 0) {
+		attr.seconds = attr.rate_of_bytes ? 60 : 3600;
+		attr.rate = 1 + (attr.rate & 0xffff);
+		attr.idle = FOREVER;
+		pause = 2 * mean * UINT64_C(1000000) * attr.seconds / attr.rate;
+	}
 	model_open(&model, &attr, trip_random_u64(random), 1);
 	model_draw_keys(&model, false);
 	for (uint32_t i = 0; i < RATE_PACKETS; i++) {

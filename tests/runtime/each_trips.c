@@ -303,6 +303,7 @@ each_04_says_what_is_no_condition(void **state)
 	refuse((struct trip_each_when){.count = 1, .until = 2}, 1, -EINVAL, "no rate");
 	refuse((struct trip_each_when){.count = 1, .every = UINT64_C(1) << 48}, 1, -EINVAL,
 		"every 281474976710656");
+	refuse((struct trip_each_when){.count = 1, .seconds = 2}, 1, -EINVAL, "no rate");
 	refuse((struct trip_each_when){.count = 1, .rate = 2}, 1, -EINVAL, "a count and a rate");
 	refuse((struct trip_each_when){.rate = big}, 1, -EINVAL, "above 2^40");
 	refuse((struct trip_each_when){.rate = 1, .burst = big}, 1, -EINVAL, "above 2^40");

@@ -9,6 +9,32 @@
 #define BUCKET_MAX (UINT64_C(1) << 40)
 #define SECOND_NS UINT64_C(1000000000)
 
+static uint64_t
+divisor_of(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Where they have no whole number of seconds in which a whole number leaks, or too many, it is
+ * rounded up. */
+static void
+make_rate(uint64_t n, uint64_t ns, struct trip_each_when *condition)
+{
+	const trip_rules_u128 all = (trip_rules_u128)n * SECOND_NS;
+	uint64_t seconds = ns / divisor_of(ns, (uint64_t)(all % ns));
+
+	while (seconds > UINT32_MAX || (all * seconds + ns - 1) / ns > BUCKET_MAX)
+		seconds /= 2;
+	condition->rate = (uint64_t)((all * seconds + ns - 1) / ns);
+	condition->seconds = seconds > 1 ? (uint32_t)seconds : 0;
+}
+
 /*
  * A rate R over T, which makes N, is a bucket of N that leaks N in T. A key trips where it has had
  * more than R * t + N in some interval t. That is sound: t is within t / T + 1 windows of T,
@@ -28,7 +54,7 @@ make_bucket(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
 		return trip_rules_error(ctx, rate,
 			"%s is too much of a key: a second, and in the time, at most %" PRIu64,
 			trip_rules_error_quote(quote, rate), BUCKET_MAX);
-	condition->rate = (uint64_t)a_second;
+	make_rate(n, ns, condition);
 	condition->burst = n;
 	return true;
 }
