@@ -214,6 +214,13 @@ give_trip(const struct trip_each *each, uint64_t number, const struct trip_each_
 	memcpy(out, &trip, size);
 }
 
+/* Whoever polls a queue may have written anything; readers take it for an index. */
+static bool
+has_condition(const struct trip_each_statement *statement, const struct trip_each_told *told)
+{
+	return (told->when & ~TRIP_EACH_TOLD_END) < statement->n_whens;
+}
+
 int
 trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_each_trip *trips,
 	size_t size, uint32_t count)
@@ -234,7 +241,7 @@ trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_each_tr
 	if (end > kept && from < end - kept)
 		from = end - kept;
 	for (; from < end && n < RTE_MIN(count, (uint32_t)INT32_MAX); from++)
-		if (trip_each_ring_read(&at, from, &told))
+		if (trip_each_ring_read(&at, from, &told) && has_condition(&each->statement, &told))
 			give_trip(each, from, &told, (char *)trips + n++ * size, size);
 	return (int)n;
 }
