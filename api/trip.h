@@ -14,6 +14,7 @@
 #include <trip_flow_item.h>
 #include <trip_poll.h>
 #include <trip_port.h>
+#include <trip_profile.h>
 #include <trip_set.h>
 #include <trip_version.h>
 #include <trip_wait.h>

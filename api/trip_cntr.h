@@ -105,9 +105,9 @@ int trip_cntr_find(struct trip_domain *domain, const struct trip_cntr_attr *attr
  * leaves its wait set. In an attached process it asks the primary, as trip_domain_attach() says.
  *
  * @return
- *   0, or -EBUSY while a flow, a poll set or a blocked waiter refers to this handle, while pending
- *   work of this process refers in any role to the counter and has no other handle of it, or, of
- *   the counter's own, while others have found it; nothing has changed then.
+ *   0, or -EBUSY while a flow, a poll set, a profile or a blocked waiter refers to this handle,
+ *   while pending work of this process refers in any role to the counter and has no other handle of
+ *   it, or, of the counter's own, while others have found it; nothing has changed then.
  */
 int trip_cntr_close(struct trip_cntr *cntr);
 

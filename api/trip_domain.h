@@ -316,7 +316,8 @@ int trip_domain_attach(
  * the domain.
  *
  * @return
- *   0, or -EBUSY while counters, counters objects, flows or ports are open in it, while processes
+ *   0, or -EBUSY while counters, counters objects, flows, ports or profiles are open in it, while
+ *   processes
  *   or (trip_thread_attach()) threads are attached, the caller too, and while somebody waits for
  *   its clock; nothing has changed then. A process that attaches meanwhile either keeps it open, or
  *   is not let in. In an attached process this call detaches. -ESHUTDOWN where its primary has

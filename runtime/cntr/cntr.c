@@ -200,7 +200,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"%s: %" PRIu32
-			" flows, pending work items, poll sets or waiters refer to it",
+			" flows, pending work items, poll sets, profiles or waiters refer to it",
 			trip_cntr_label(cntr, label, sizeof(label)), refs);
 	/* Its end changes the error value, which is nothing to tell its set. */
 	if (cntr->fid.wait_obj == TRIP_WAIT_SET)

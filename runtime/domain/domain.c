@@ -15,6 +15,7 @@
 #include "domain/error.h"
 #include "domain/layout.h"
 #include "domain/sized.h"
+#include "domain/teller.h"
 #include "domain/thread.h"
 
 /* Spins on a held lock before its holder may need the CPU that we are on. */
@@ -120,6 +121,11 @@ trip_domain_alloc(const char *name, const struct trip_domain_attr *attr,
 	pthread_mutex_init(&domain->lock, NULL);
 	pthread_mutex_init(&domain->reader, NULL);
 	pthread_mutex_init(&domain->helper.lock, NULL);
+	pthread_mutex_init(&domain->teller.life, NULL);
+	pthread_mutex_init(&domain->teller.lock, NULL);
+	domain->fid = (struct trip_fid){.domain = domain, .kind = TRIP_FID_DOMAIN};
+	for (unsigned int i = 0; i < TRIP_HOMES_MAX; i++)
+		domain->lcore_fids[i] = (struct trip_fid){.domain = domain, .kind = TRIP_FID_LCORE};
 	domain->helper.domain = domain;
 	domain->helper.fd = -1;
 	return domain;
@@ -128,6 +134,8 @@ trip_domain_alloc(const char *name, const struct trip_domain_attr *attr,
 void
 trip_domain_free(struct trip_domain *domain)
 {
+	pthread_mutex_destroy(&domain->teller.life);
+	pthread_mutex_destroy(&domain->teller.lock);
 	pthread_mutex_destroy(&domain->helper.lock);
 	pthread_mutex_destroy(&domain->reader);
 	pthread_mutex_destroy(&domain->lock);
@@ -143,6 +151,17 @@ clock_refs(const struct trip_domain *domain)
 
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		refs += trip_fid_refs(&domain->clocks[i].fid);
+	return refs;
+}
+
+/* Of the domain itself and of its lcores; a counter that has some stays open. */
+static uint32_t
+profiles(const struct trip_domain *domain)
+{
+	uint32_t refs = trip_fid_refs(&domain->fid);
+
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		refs += trip_fid_refs(&domain->lcore_fids[i]);
 	return refs;
 }
 
@@ -170,6 +189,9 @@ check_unused(struct trip_domain *domain)
 		return trip_error_set(EBUSY,
 			"domain \"%s\": %" PRIu32 " waiters or poll sets refer to its clocks",
 			domain->name, refs);
+	if (profiles(domain) > 0)
+		return trip_error_set(EBUSY, "domain \"%s\": %" PRIu32 " profiles are open",
+			domain->name, profiles(domain));
 	/* One that ends meanwhile is done with the domain when it is not counted any more. */
 	if (trip_thread_count(domain) > 0)
 		return trip_error_set(EBUSY,
@@ -184,8 +206,10 @@ trip_domain_close(struct trip_domain *domain)
 	int error = trip_detach_check(domain);
 
 	/* A child of fork() has no thread of the library's. */
-	if (error != 0 && domain->backend->rest != NULL && !trip_detach_forked())
+	if (error != 0 && domain->backend->rest != NULL && !trip_detach_forked()) {
 		domain->backend->rest(domain);
+		trip_teller_rest(domain);
+	}
 	if (error == 0)
 		error = check_unused(domain);
 	if (error != 0)

@@ -56,6 +56,9 @@ struct trip_domain {
 	void *context;
 	const struct rte_memzone *zones[TRIP_DOMAIN_ZONES];
 	unsigned int n_zones;
+	/* Itself, and its homes, as objects that have profiles; and who tells of these. */
+	struct trip_fid fid, lcore_fids[TRIP_HOMES_MAX];
+	struct trip_teller teller;
 	/* This process is not attached: detach.h. */
 	_Atomic bool detached;
 	LIST_ENTRY(trip_domain) watched;

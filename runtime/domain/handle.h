@@ -24,7 +24,21 @@
 
 struct trip_domain;
 struct trip_port;
+struct trip_profile;
 struct trip_wait_set;
+
+/* What tells the application of changes (teller.h). */
+struct trip_teller {
+	/* Of who joins and leaves. */
+	pthread_mutex_t life;
+	pthread_t thread;
+	uint32_t n;
+	_Atomic bool stop;
+	void (*look)(struct trip_domain *domain);
+	/* Of what is told: profiles with callbacks. */
+	pthread_mutex_t lock;
+	LIST_HEAD(, trip_profile) profiles;
+};
 
 /* What an object is natively waited on by (native.h). */
 struct trip_native {
@@ -61,14 +75,18 @@ enum trip_fid_kind {
 	TRIP_FID_CNTR,
 	TRIP_FID_WAIT_SET,
 	TRIP_FID_POLL_SET,
+	TRIP_FID_DOMAIN,
+	TRIP_FID_LCORE,
 };
 
-/* What counters and sets have in common; trip_trywait() takes those that are waited on. */
+/* What counters, sets, domains and their lcores have in common; trip_trywait() takes those that are
+ * waited on. */
 struct trip_fid {
 	struct trip_domain *domain;
 	enum trip_fid_kind kind;
 	enum trip_wait_obj wait_obj;
-	/* Flows, poll sets, and calls under way that refer to it; work is counted by index. */
+	/* Flows, poll sets, profiles, and calls under way that refer to it; work is counted by
+	 * index. */
 	_Atomic uint32_t refs;
 };
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* WAIT-12: the primary is killed, and every call of its secondaries returns within 100 ms: those
  * that wait, those that are under way, and those that come then. */
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -21,6 +23,8 @@
 #define HOMES 2
 /* The watcher is still in the domain's memory when everybody has been woken. */
 #define WATCHER_US 10000
+
+static struct trip_profile *profile;
 
 static uint64_t
 now_ns(void)
@@ -160,6 +164,65 @@ queue_and_cancel(void *arg)
 	return returned();
 }
 
+static int
+told(struct trip_profile *of, const struct trip_profile_desc *event, void *param, size_t size,
+	void *context)
+{
+	return 0;
+}
+
+/* While the primary lives, a thread looks for its events. */
+static void
+open_profile(void)
+{
+	assert_int_equal(trip_profile_open(trip_domain_fid(family_domain), 0, &profile, NULL), 0);
+	assert_int_equal(
+		trip_profile_register_callback(profile, TRIP_EVENT_WORK_FAILED, told, NULL), 0);
+}
+
+static void
+refused_of_profiles(void)
+{
+	uint64_t value;
+
+	assert_int_equal(
+		trip_profile_read_u64(profile, TRIP_VAR_WORKS_FIRED_TOTAL, &value), -ESHUTDOWN);
+	assert_int_equal(
+		trip_profile_register_callback(profile, TRIP_EVENT_WORK_FAILED, NULL, NULL),
+		-ESHUTDOWN);
+	assert_int_equal(trip_profile_start_reads(profile, 0), -ESHUTDOWN);
+	assert_int_equal(trip_profile_close(profile), -ESHUTDOWN);
+}
+
+static bool
+is_teller(const char *thread)
+{
+	char path[300], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/comm", thread);
+	file = fopen(path, "r");
+	if (file == NULL)
+		return false;
+	(void)fgets(name, sizeof(name), file);
+	fclose(file);
+	return strcmp(name, "trip-teller\n") == 0;
+}
+
+static unsigned int
+count_tellers(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	unsigned int n = 0;
+
+	assert_non_null(tasks);
+	while ((entry = readdir(tasks)) != NULL)
+		n += is_teller(entry->d_name);
+	closedir(tasks);
+	return n;
+}
+
 static void
 refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
 {
@@ -189,7 +252,9 @@ refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
 	assert_int_equal(trip_cntr_close(cntr), -ESHUTDOWN);
 	assert_int_equal(trip_poll_open(family_domain, NULL, &poll_set), -ESHUTDOWN);
 	assert_int_equal(trip_domain_stats_read(family_domain, &stats), -ESHUTDOWN);
+	refused_of_profiles();
 	assert_int_equal(family_try_close(), -ESHUTDOWN);
+	assert_int_equal(count_tellers(), 0);
 	/* From here on EAL may unmap the domain's memory. */
 	assert_int_equal(atomic_load(&n_ended), HOMES);
 	/* Reads keep the last value. */
@@ -248,6 +313,8 @@ play_orphan(const char *arg)
 		pthread_create(&waiting[i].thread, NULL, i < 4 ? waits[i] : wait_set, &waiting[i]);
 	pthread_create(&callers[0], NULL, open_and_close, NULL);
 	pthread_create(&callers[1], NULL, queue_and_cancel, &waiting[0]);
+	open_profile();
+	assert_int_equal(count_tellers(), 1);
 	look_on(arg, &client, &watch);
 	usleep(20000);
 	family_say('o');

@@ -55,6 +55,7 @@ static const struct {
 	{"wait_11_sets_progress_by_themselves", LAYOUT_SECONDARY, by_hand},
 	{"wait_11_waits_progress_by_themselves", LAYOUT_SECONDARY, by_hand},
 	{"port_limits_are_checked", LAYOUT_SECONDARY, ports},
+	{"prof_06_nobody_waits_for_an_lcore_that_is_stopped", LAYOUT_SECONDARY, function},
 	{"work_12_functions_may_open_objects", LAYOUT_SECONDARY, function},
 	{"work_04_no_overtaking_of_what_is_ready", LAYOUT_SECONDARY, function},
 	{"work_05_completions_are_counted", LAYOUT_SECONDARY, function},

@@ -19,6 +19,7 @@ static struct trip_function *function;
 static struct trip_counters *counters;
 static struct trip_port *port;
 static struct trip_flow *flow;
+static struct trip_profile *profile;
 static uint64_t pending;
 /* What the clock was when it was read last. */
 static uint64_t shown;
@@ -27,6 +28,22 @@ static int
 do_nothing(const struct trip_work_event *event, void *arg)
 {
 	return 0;
+}
+
+static int
+told(struct trip_profile *of, const struct trip_profile_desc *event, void *param, size_t size,
+	void *context)
+{
+	return 0;
+}
+
+static void
+open_profile(void)
+{
+	assert_int_equal(trip_profile_open(trip_domain_fid(harness_domain), 0, &profile, NULL), 0);
+	/* Its thread is the parent's alone. */
+	assert_int_equal(
+		trip_profile_register_callback(profile, TRIP_EVENT_WORK_FAILED, told, NULL), 0);
 }
 
 static void
@@ -57,6 +74,7 @@ open_all(void)
 	assert_int_equal(trip_poll_add(poll_set, trip_cntr_fid(cntr), 0), 0);
 	assert_int_equal(trip_function_register(harness_domain, do_nothing, NULL, &function), 0);
 	assert_int_equal(trip_counters_create(harness_domain, NULL, &counters), 0);
+	open_profile();
 	work = harness_work(cntr, 1000, TRIP_OP_CNTR_ADD);
 	work.op.cntr.cntr = plain;
 	work.op.cntr.value = 1;
@@ -68,6 +86,7 @@ open_all(void)
 static void
 close_all(bool fired)
 {
+	assert_int_equal(trip_profile_close(profile), 0);
 	assert_int_equal(trip_flow_destroy(flow), 0);
 	assert_int_equal(trip_port_close(port), 0);
 	traffic_stop();
@@ -192,6 +211,24 @@ refuse_flows(void)
 }
 
 static void
+refuse_profiles(void)
+{
+	struct trip_profile *other;
+	size_t count = 0;
+	uint64_t value;
+
+	REFUSED(trip_profile_open(trip_cntr_fid(cntr), 0, &other, NULL));
+	REFUSED(trip_profile_query_vars(profile, NULL, &count, sizeof(struct trip_profile_desc)));
+	REFUSED(trip_profile_query_events(profile, NULL, &count, sizeof(struct trip_profile_desc)));
+	REFUSED(trip_profile_read_u64(profile, TRIP_VAR_WORKS_FIRED_TOTAL, &value));
+	REFUSED(trip_profile_register_callback(profile, TRIP_EVENT_WORK_FAILED, told, NULL));
+	REFUSED(trip_profile_start_reads(profile, 0));
+	REFUSED(trip_profile_end_reads(profile, 0));
+	REFUSED(trip_profile_reset(profile, 0));
+	REFUSED(trip_profile_close(profile));
+}
+
+static void
 refuse_domain(void)
 {
 	struct trip_domain_attr attr = {
@@ -239,6 +276,7 @@ live_as_child(int end, int told)
 	refuse_waits();
 	refuse_works();
 	refuse_flows();
+	refuse_profiles();
 	refuse_domain();
 	expect_values("values after calls");
 	await(end);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rows of the catalogue. */
+#include "profile/catalogue.h"
+
+#define LCORES (TRIP_CATALOGUE_DOMAIN | TRIP_CATALOGUE_LCORE)
+#define DOMAIN TRIP_CATALOGUE_DOMAIN
+#define CNTR TRIP_CATALOGUE_CNTR
+#define NONE TRIP_CATALOGUE_NONE
+#define FAULT TRIP_CATALOGUE_FAULT
+
+#define VAR(var, text, kind, unit, scopes, faults, meaning)                                     \
+	{                                                                                       \
+		TRIP_VAR_##var, scopes, TRIP_PROFILE_##kind, TRIP_PROFILE_##unit, faults, text, \
+			meaning                                                                 \
+	}
+#define EVENT(event, text, var, meaning)                          \
+	{                                                         \
+		TRIP_EVENT_##event, TRIP_VAR_##var, text, meaning \
+	}
+
+/* clang-format off */
+const struct trip_catalogue_var trip_catalogue_vars[TRIP_CATALOGUE_VARS] = {
+	VAR(ITERATIONS_TOTAL, "iterations_total", TOTAL, COUNT, LCORES,
+		TRIP_VAR_BEYOND_ITERATIONS_TOTAL, "Iterations of the loop, idle ones too"),
+	VAR(BUSY_ITERATIONS_TOTAL, "busy_iterations_total", TOTAL, COUNT, LCORES,
+		TRIP_VAR_BEYOND_ITERATIONS_TOTAL, "Iterations that did something"),
+	VAR(BEYOND_ITERATIONS_TOTAL, "beyond_iterations_total", TOTAL, COUNT, LCORES, FAULT,
+		"Iterations that took longer than iteration_ns_limit"),
+	VAR(BUSY_NS_TOTAL, "busy_ns_total", TOTAL, NS, LCORES, TRIP_VAR_BEYOND_NS_TOTAL,
+		"Time in iterations that were not idle"),
+	VAR(IDLE_NS_TOTAL, "idle_ns_total", TOTAL, NS, LCORES, NONE,
+		"Time between these"),
+	VAR(BEYOND_NS_TOTAL, "beyond_ns_total", TOTAL, NS, LCORES, FAULT,
+		"Time of iterations beyond iteration_ns_limit"),
+	VAR(ITERATION_NS_MOST, "iteration_ns_most", MOST, NS, LCORES, NONE,
+		"The longest iteration"),
+	VAR(ITERATION_NS_LIMIT, "iteration_ns_limit", LIMIT, NS, LCORES, NONE,
+		"How long an iteration should take at most, by its budget"),
+	VAR(SNAPSHOT_AGE_NS_NOW, "snapshot_age_ns_now", NOW, NS, LCORES, NONE,
+		"How long ago that was published; of a domain, the oldest of its lcores'"),
+
+	VAR(WORKS_ACCEPTED_TOTAL, "works_accepted_total", TOTAL, COUNT, LCORES,
+		TRIP_VAR_WORKS_REFUSED_TOTAL,
+		"Firings that items were accepted for, each of an interval"),
+	VAR(WORKS_REFUSED_TOTAL, "works_refused_total", TOTAL, COUNT, LCORES, FAULT,
+		"What submission rings held that was no valid item"),
+	VAR(WORKS_REARMED_TOTAL, "works_rearmed_total", TOTAL, COUNT, LCORES, NONE,
+		"Of those accepted, further ones of an interval"),
+	VAR(WORKS_FIRED_TOTAL, "works_fired_total", TOTAL, COUNT, LCORES,
+		TRIP_VAR_WORKS_FAILED_TOTAL, "Firings"),
+	VAR(WORKS_FAILED_TOTAL, "works_failed_total", TOTAL, COUNT, LCORES, FAULT,
+		"Firings whose operation has failed"),
+	VAR(WORKS_CANCELED_TOTAL, "works_canceled_total", TOTAL, COUNT, LCORES, NONE,
+		"Items that were canceled, or whose process died, before they fired"),
+	VAR(WORKS_CUT_TOTAL, "works_cut_total", TOTAL, COUNT, LCORES, NONE,
+		"Items that were canceled, or whose process died, while what they had done lasted"),
+	VAR(WORKS_PENDING_NOW, "works_pending_now", NOW, COUNT, LCORES, NONE,
+		"Items that are still to fire"),
+	VAR(WORKS_LASTING_NOW, "works_lasting_now", NOW, COUNT, LCORES, NONE,
+		"Items that have fired for the last time, and what they have done lasts"),
+	VAR(OVERSHOOT_MOST, "overshoot_most", MOST, COUNT, LCORES, NONE,
+		"The farthest a counter was past the threshold of an item that fired"),
+	VAR(SUBMIT_RING_MOST, "submit_ring_most", MOST, COUNT, LCORES, NONE,
+		"The most items that a submission ring held when the lcore came to it"),
+
+	VAR(DOORBELLS_TOTAL, "doorbells_total", TOTAL, COUNT, LCORES,
+		TRIP_VAR_SCRUB_REPAIRS_TOTAL, "Counters that rang, and were looked at"),
+	VAR(SCRUB_REPAIRS_TOTAL, "scrub_repairs_total", TOTAL, COUNT, LCORES, FAULT,
+		"Lost rings that the scrub has found, and repaired"),
+	VAR(CNTRS_HEATED_TOTAL, "cntrs_heated_total", TOTAL, COUNT, LCORES, NONE,
+		"Times that a counter fired so often that the lcore began to poll it"),
+	VAR(SIGNALS_SENT_TOTAL, "signals_sent_total", TOTAL, COUNT, LCORES,
+		TRIP_VAR_SIGNALS_FAILED_TOTAL, "Waiters that were woken"),
+	VAR(SIGNALS_FAILED_TOTAL, "signals_failed_total", TOTAL, COUNT, LCORES, FAULT,
+		"Wakes for which the kernel had no memory, and which were tried again"),
+	VAR(SIGNALS_SUPPRESSED_TOTAL, "signals_suppressed_total", TOTAL, COUNT, LCORES, NONE,
+		"Waiters that were due, and had given up by then"),
+	VAR(EVENTS_TOLD_TOTAL, "events_told_total", TOTAL, COUNT, LCORES,
+		TRIP_VAR_EVENTS_LOST_TOTAL, "Completion events that were told"),
+	VAR(EVENTS_LOST_TOTAL, "events_lost_total", TOTAL, COUNT, LCORES, FAULT,
+		"Completion events that were dropped, for nobody read those before"),
+
+	VAR(LCORES_LIMIT, "lcores_limit", LIMIT, COUNT, DOMAIN, NONE,
+		"Polling lcores (homes)"),
+	VAR(CNTRS_LIMIT, "cntrs_limit", LIMIT, COUNT, DOMAIN, NONE,
+		"Counters that may be open"),
+	VAR(WORKS_LIMIT, "works_limit", LIMIT, COUNT, DOMAIN, NONE,
+		"Items of the primary that may be pending on each lcore"),
+	VAR(WAITERS_LIMIT, "waiters_limit", LIMIT, COUNT, DOMAIN, NONE,
+		"Waiters that each lcore may have"),
+	VAR(FLOWS_LIMIT, "flows_limit", LIMIT, COUNT, DOMAIN, NONE,
+		"Flows that may be there"),
+	VAR(QUEUES_LIMIT, "queues_limit", LIMIT, COUNT, DOMAIN, NONE,
+		"Queues that software may count on"),
+	VAR(PROCESSES_LIMIT, "processes_limit", LIMIT, COUNT, DOMAIN, NONE,
+		"Processes that may be attached"),
+
+	VAR(CNTR_SUCCESS_TOTAL, "cntr_success_total", TOTAL, COUNT, CNTR,
+		TRIP_VAR_CNTR_ERROR_TOTAL, "The success value"),
+	VAR(CNTR_ERROR_TOTAL, "cntr_error_total", TOTAL, COUNT, CNTR, FAULT,
+		"The error value"),
+	VAR(CNTR_AGE_NS_NOW, "cntr_age_ns_now", NOW, NS, CNTR, NONE,
+		"How old the value may be; 0 where no flow feeds it"),
+	VAR(CNTR_THRESHOLD_NOW, "cntr_threshold_now", NOW, COUNT, CNTR, NONE,
+		"The lowest threshold that something waits for; 2^64 - 1: nothing does"),
+	VAR(CNTR_FLOWS_NOW, "cntr_flows_now", NOW, COUNT, CNTR, NONE,
+		"Flows that feed it"),
+	VAR(CNTR_VALUE_LIMIT, "cntr_value_limit", LIMIT, COUNT, CNTR, NONE,
+		"Where both values stay"),
+};
+
+const struct trip_catalogue_event trip_catalogue_events[TRIP_CATALOGUE_EVENTS] = {
+	EVENT(ITERATION_BEYOND, "iteration_beyond", BEYOND_ITERATIONS_TOTAL,
+		"An iteration took longer than it should"),
+	EVENT(WORK_REFUSED, "work_refused", WORKS_REFUSED_TOTAL,
+		"A submission ring held what was no item"),
+	EVENT(WORK_FAILED, "work_failed", WORKS_FAILED_TOTAL,
+		"An operation has failed"),
+	EVENT(SCRUB_REPAIRED, "scrub_repaired", SCRUB_REPAIRS_TOTAL,
+		"A ring was lost"),
+	EVENT(SIGNAL_FAILED, "signal_failed", SIGNALS_FAILED_TOTAL,
+		"A wake waits for memory"),
+	EVENT(EVENT_LOST, "event_lost", EVENTS_LOST_TOTAL,
+		"A completion event was dropped"),
+	EVENT(CNTR_SUCCEEDED, "cntr_succeeded", CNTR_SUCCESS_TOTAL,
+		"The success value has grown"),
+	EVENT(CNTR_FAILED, "cntr_failed", CNTR_ERROR_TOTAL,
+		"The error value has grown"),
+};
+/* clang-format on */
+
+int
+trip_catalogue_var_of(uint32_t id, uint32_t scope)
+{
+	for (int i = 0; i < TRIP_CATALOGUE_VARS; i++)
+		if (trip_catalogue_vars[i].id == id)
+			return (trip_catalogue_vars[i].scopes & scope) != 0 ? i : -1;
+	return -1;
+}
+
+int
+trip_catalogue_event_of(uint32_t id, uint32_t scope)
+{
+	for (int i = 0; i < TRIP_CATALOGUE_EVENTS; i++)
+		if (trip_catalogue_events[i].id == id)
+			return trip_catalogue_var_of(trip_catalogue_events[i].var, scope) >= 0 ? i
+											       : -1;
+	return -1;
+}
+
+const char *
+trip_catalogue_kind(enum trip_profile_kind kind)
+{
+	static const char *const ends[] = {
+		[TRIP_PROFILE_TOTAL] = "_total",
+		[TRIP_PROFILE_NOW] = "_now",
+		[TRIP_PROFILE_MOST] = "_most",
+		[TRIP_PROFILE_LIMIT] = "_limit",
+	};
+
+	return ends[kind];
+}
+
+const char *
+trip_catalogue_unit(enum trip_profile_unit unit)
+{
+	static const char *const ends[] = {
+		[TRIP_PROFILE_COUNT] = "",
+		[TRIP_PROFILE_NS] = "_ns",
+		[TRIP_PROFILE_BYTES] = "_bytes",
+	};
+
+	return ends[unit];
+}
