@@ -71,6 +71,7 @@ int bench_add(const struct bench *bench, struct bench_result *result);
 int bench_trip(const struct bench *bench, struct bench_result *result);
 int bench_wake(const struct bench *bench, struct bench_result *result);
 int bench_idle(const struct bench *bench, struct bench_result *result);
+int bench_profile(const struct bench *bench, struct bench_result *result);
 int bench_rate(const struct bench *bench, struct bench_result *result);
 int bench_soft(const struct bench *bench, struct bench_result *result);
 int bench_soft_hostile(const struct bench *bench, struct bench_result *result);

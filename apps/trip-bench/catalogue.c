@@ -85,6 +85,10 @@ const struct bench bench_catalogue[] = {
 		"32 additions and an iteration that fires for 4 of them, with rates over 5 s of "
 		"all 10,000 counters",
 		WITHOUT, 1.02, FAR, 0, bench_rate, 10000, 1},
+	{"profile", "ns",
+		"an addition and the iteration that fires for it, while another lcore reads "
+		"snapshots of the domain without a pause",
+		"the same while nobody reads", 1.03, NULL, 0, bench_profile},
 	/* Size: rules; second: masks. */
 	{"soft_1", "ns a packet", ADDED, HASH, 2.5, NULL, 0, bench_soft, 1, 1},
 	{"soft_1k", "ns a packet", ADDED, HASH, 2, NULL, 0, bench_soft, 1000, 1},
