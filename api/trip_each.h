@@ -54,6 +54,7 @@ extern "C" {
 #endif
 
 struct rte_flow_item;
+struct rte_mbuf;
 struct trip_cntr;
 struct trip_each;
 
@@ -527,6 +528,22 @@ int trip_each_events(const struct trip_each *each, uint32_t table, uint64_t from
  *   0, or -ENOSPC: it was cut; -ESHUTDOWN (WAIT-12).
  */
 int trip_each_text(const struct trip_each *each, const void *key, char *text, size_t size);
+
+/**
+ * Tells which key a packet has, where the statement would count it: whoever has packets in hand
+ * finds those of a key by that. Nothing is counted, and what a flow with `allow` takes has its key
+ * here, too. Any thread, lock-free; takes a look into the packet, and reads nothing past the mbuf.
+ *
+ * @param direction
+ *   Whether it was received, or is to be sent: then a tag that the port is to put in counts.
+ * @param[out] key
+ *   As many bytes as the keys of the statement have.
+ * @return
+ *   0, or -ENOENT: it has none, or does not match the pattern; this has no message.
+ *   -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_key(const struct trip_each *each, const struct rte_mbuf *pkt,
+	enum trip_flow_direction direction, void *key);
 
 /**
  * Tells to which key of another statement a key belongs: which network a host is of, which

@@ -46,6 +46,19 @@ filter(const struct trip_each_statement *statement, const struct trip_each_chunk
 	return passed;
 }
 
+bool
+trip_each_queue_key(const struct trip_each_statement *statement, const struct rte_mbuf *pkt,
+	uint32_t sent, uint64_t key[TRIP_EACH_KEY_WORDS])
+{
+	struct trip_packet_fields fields = {.words = {0}};
+	uint32_t bytes = trip_packet_parse(pkt, statement->wants | sent, &fields);
+	const struct trip_each_chunk chunk = {.fields = &fields, .bytes = &bytes, .count = 1};
+	uint8_t packet;
+
+	return trip_each_key_take(&statement->key, &fields, 1, key, &packet) == 1 &&
+	       filter(statement, &chunk) == 1;
+}
+
 /* What was taken, without the packets that are not among these. */
 static uint32_t
 sift(uint64_t *keys, uint32_t words, uint8_t *packets, uint32_t count, uint32_t seen)

@@ -152,6 +152,10 @@ trip_each_statement_ring(
 		.anew = statement->anew};
 }
 
+/* The key of a packet in hand, where the statement counts it; `sent`: 0 or TRIP_WANT_SENT. */
+bool trip_each_queue_key(const struct trip_each_statement *statement, const struct rte_mbuf *pkt,
+	uint32_t sent, uint64_t key[TRIP_EACH_KEY_WORDS]);
+
 /* A pattern as what a packet must be; and what a parser is to be asked for. */
 void trip_each_queue_filter(
 	const struct trip_pattern *pattern, struct trip_each_statement *statement);

@@ -138,6 +138,22 @@ trip_each_read(const struct trip_each *each, const void *key, struct trip_each_e
 		ENOENT, "each \"%s\": no table has the key %s", each->statement.name, text);
 }
 
+int
+trip_each_key(const struct trip_each *each, const struct rte_mbuf *pkt,
+	enum trip_flow_direction direction, void *key)
+{
+	const uint32_t sent = direction == TRIP_FLOW_EGRESS ? TRIP_WANT_SENT : 0;
+	uint64_t words[TRIP_EACH_KEY_WORDS];
+	int error = trip_detach_check(each->domain);
+
+	if (error != 0)
+		return error;
+	if (!trip_each_queue_key(&each->statement, pkt, sent, words))
+		return -ENOENT;
+	memcpy(key, words, each->statement.key.bytes);
+	return 0;
+}
+
 static void
 add_totals(struct trip_each_info *info, const struct trip_keyed *table)
 {

@@ -50,6 +50,7 @@ static const char *const others[] = {
 	"trip_domain_stats_read",
 	"trip_each_events",
 	"trip_each_footprint",
+	"trip_each_key",
 	"trip_each_project",
 	"trip_each_query",
 	"trip_each_read",

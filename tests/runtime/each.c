@@ -353,6 +353,51 @@ each_03_a_pattern_says_what_is_seen(void **state)
 	close_all();
 }
 
+/* As it counts it: whose pattern it matches, by the bytes that are there. */
+static void
+each_tells_the_key_of_a_packet(void **state)
+{
+	static const struct trip_each_part by_source[] = {
+		{TRIP_EACH_IPV4_SRC, 24}, {TRIP_EACH_L4_DST, 0}};
+	static const struct trip_each_part by_tag[] = {{TRIP_EACH_VLAN_VID, 0}};
+	static const uint8_t expected[] = {192, 0, 2, 0, 0, 7};
+	struct trip_each_attr attr = attr_of("some", TRIP_EACH_PACKETS);
+	struct trip_each *some, *tagged;
+	uint8_t key[TRIP_EACH_KEY_MAX];
+	struct rte_mbuf *pkts[2];
+
+	open_all();
+	attr.parts = by_source;
+	attr.n_parts = 2;
+	some = traffic_each(port, &attr, 7);
+	attr.name = "tagged";
+	attr.parts = by_tag;
+	attr.n_parts = 1;
+	tagged = traffic_each(port, &attr, 0);
+	traffic_make(&pkts[0], 1, 7, 64);
+	traffic_make(&pkts[1], 1, 8, 64);
+	memset(key, 0xee, sizeof(key));
+	assert_int_equal(trip_each_key(some, pkts[0], TRIP_FLOW_INGRESS, key), 0);
+	assert_memory_equal(key, expected, sizeof(expected));
+	assert_int_equal(key[sizeof(expected)], 0xee);
+	assert_int_equal(trip_each_key(some, pkts[1], TRIP_FLOW_INGRESS, key), -ENOENT);
+	assert_int_equal(trip_each_key(tagged, pkts[0], TRIP_FLOW_INGRESS, key), -ENOENT);
+	/* What the port is to put in is in a packet that is sent. */
+	pkts[0]->ol_flags |= RTE_MBUF_F_TX_VLAN;
+	pkts[0]->vlan_tci = 0xe123;
+	assert_int_equal(trip_each_key(tagged, pkts[0], TRIP_FLOW_INGRESS, key), -ENOENT);
+	assert_int_equal(trip_each_key(tagged, pkts[0], TRIP_FLOW_EGRESS, key), 0);
+	assert_int_equal(key[0] << 8 | key[1], 0x123);
+	/* The destination port's second byte is missing. */
+	pkts[0]->ol_flags = 0;
+	rte_pktmbuf_trim(pkts[0], 64 - 37);
+	assert_int_equal(trip_each_key(some, pkts[0], TRIP_FLOW_INGRESS, key), -ENOENT);
+	rte_pktmbuf_free_bulk(pkts, 2);
+	traffic_each_close(some);
+	traffic_each_close(tagged);
+	close_all();
+}
+
 /* ---- opening, finding, closing ----------------------------------------------------------------
  */
 
@@ -556,6 +601,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(each_02_the_first_are_those_with_most),
 	HARNESS_TEST_OWN(each_03_entries_and_the_remainder_are_what_was_seen),
 	HARNESS_TEST_OWN(each_03_a_pattern_says_what_is_seen),
+	HARNESS_TEST_OWN(each_tells_the_key_of_a_packet),
 	HARNESS_TEST_OWN(each_is_found_by_its_name),
 	HARNESS_TEST_OWN(each_says_what_is_wrong),
 	HARNESS_TEST_OWN(each_memory_comes_back),
