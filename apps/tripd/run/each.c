@@ -8,6 +8,7 @@
 #include "apply/each.h"
 #include "now.h"
 #include "quota.h"
+#include "sample/samples.h"
 #include "start/fail.h"
 
 #define TRIPS_BURST TRIPD_TOPS_TRIPS
@@ -69,6 +70,27 @@ tripd_quota_each_trip(const struct tripd_quota *quota, unsigned int i,
 	return own;
 }
 
+/* Where packets of it will be; NULL: nowhere. */
+static const char *
+sample(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip,
+	const char *key, uint64_t time_ns)
+{
+	const struct trip_rules_count *count = &quota->rules->eaches[i].count;
+	struct tripd_sample_trip own = {.each = i,
+		.each_name = count->name,
+		.key = key,
+		.of = {.each = quota->eaches[i].each,
+			.direction = count->direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS
+									   : TRIP_FLOW_INGRESS,
+			.key_size = trip->key_size},
+		.time_ns = time_ns};
+
+	memcpy(own.of.key, trip->key, sizeof(trip->key));
+	for (unsigned int k = 0; k < count->n_ports; k++)
+		own.of.ports |= UINT64_C(1) << tripd_plan_find(quota->plan, count->ports[k].id);
+	return tripd_samples_begin(quota->samples, &own);
+}
+
 static void
 tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip,
 	const struct tripd_tops *tops, uint64_t time_ns)
@@ -76,6 +98,8 @@ tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 	struct tripd_trip own = tripd_quota_each_trip(quota, i, trip, time_ns);
 
 	own.tops = tops;
+	if (quota->samples != NULL && own.key != NULL && !own.ends)
+		own.sample = sample(quota, i, trip, own.key, time_ns);
 	if (own.key == NULL)
 		quota->n_untold++;
 	else
@@ -151,6 +175,21 @@ tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns)
 	return n_new;
 }
 
+bool
+tripd_quota_keys_tripped(const struct tripd_quota *quota)
+{
+	struct trip_each_trip trip;
+
+	for (unsigned int i = 0; i < quota->rules->n_eaches; i++) {
+		const struct tripd_each *each = &quota->eaches[i];
+
+		if (each->each != NULL && quota->rules->eaches[i].n_whens > 0 &&
+			trip_each_trips(each->each, each->next, &trip, sizeof(trip), 1) > 0)
+			return true;
+	}
+	return false;
+}
+
 int
 tripd_quota_each_close(struct tripd_quota *quota, unsigned int i)
 {
@@ -159,6 +198,7 @@ tripd_quota_each_close(struct tripd_quota *quota, unsigned int i)
 
 	tripd_quota_keys_read_all(quota, i);
 	tripd_quota_each_info(each, &each->last);
+	tripd_samples_forget(quota->samples, i);
 	ret = each->each != NULL ? trip_each_close(each->each) : 0;
 	if (ret != 0)
 		return ret;

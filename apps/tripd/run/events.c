@@ -15,6 +15,7 @@
 #include "quota.h"
 #include "rules.h"
 #include "report.h"
+#include "sample/samples.h"
 #include "start/describe.h"
 #include "start/fail.h"
 
@@ -112,6 +113,17 @@ tripd_events_key(struct tripd_events *events, const struct tripd_quota *quota, u
 
 	if (object != NULL)
 		put_timed(events, object);
+}
+
+void
+tripd_events_sample(struct tripd_events *events, const struct tripd_sample *sample)
+{
+	if (events->path == NULL)
+		return;
+	put_timed(events, json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:i}", "event", "sample",
+				  "each", sample->each_name, "key", sample->key, "file",
+				  sample->path, "packets", (json_int_t)sample->packets, "bytes",
+				  (json_int_t)sample->bytes, "result", sample->result));
 }
 
 /* Of what others chose: it may be anything. */

@@ -16,6 +16,7 @@ struct trip_command;
 struct trip_each_event;
 struct tripd_period;
 struct tripd_quota;
+struct tripd_sample;
 struct tripd_trip;
 
 struct tripd_events {
@@ -46,6 +47,9 @@ void tripd_events_period(struct tripd_events *events, const struct tripd_quota *
 /* A key of an `each` has come or gone. */
 void tripd_events_key(struct tripd_events *events, const struct tripd_quota *quota,
 	unsigned int each, const struct trip_each_event *event);
+
+/* A sample is there, or could not be written. */
+void tripd_events_sample(struct tripd_events *events, const struct tripd_sample *sample);
 
 /* A command was done for `asker`, or a signal for NULL, with this result. */
 void tripd_events_command(struct tripd_events *events, const struct trip_command *asker,

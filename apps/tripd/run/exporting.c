@@ -63,6 +63,7 @@ tripd_exporting_put(struct tripd_exporting *exporting, const struct tripd_quota 
 		return;
 	object = tripd_report_event(quota, trip);
 	json_object_del(object, "top");
+	json_object_del(object, "sample");
 	json_object_set_new(object, "time_ns",
 		json_integer((json_int_t)time_of(quota, trip->packet_ns, trip->time_ns)));
 	tripd_outlet_put(&exporting->outlet, object);

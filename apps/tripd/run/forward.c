@@ -22,6 +22,7 @@
 #include "forward.h"
 #include "link/link.h"
 #include "quota.h"
+#include "sample/samples.h"
 #include "start/fail.h"
 #include "start/preflight.h"
 
@@ -50,8 +51,11 @@ tripd_forward_packets(struct tripd_forwarding *forwarding, unsigned int i, uint1
 {
 	const struct tripd_plan_port *port = &forwarding->plan->ports[i];
 	struct tripd_forward_stats *stats = &forwarding->stats[i];
-	uint16_t left = trip_port_burst(forwarding->quota->ports[i], queue, pkts, n), sent;
+	struct tripd_catches *catches = forwarding->catches;
+	uint16_t left, sent;
 
+	tripd_catch_look(catches, i, TRIP_FLOW_INGRESS, pkts, n);
+	left = trip_port_burst(forwarding->quota->ports[i], queue, pkts, n);
 	tripd_link_count(&stats->received, n);
 	if (port->partner < 0) {
 		rte_pktmbuf_free_bulk(pkts, left);
@@ -59,6 +63,7 @@ tripd_forward_packets(struct tripd_forwarding *forwarding, unsigned int i, uint1
 	}
 	if (forwarding->mode == TRIPD_FORWARD_MAC)
 		rewrite_addresses(forwarding->plan->ports[port->partner].id, pkts, left);
+	tripd_catch_look(catches, (unsigned int)port->partner, TRIP_FLOW_EGRESS, pkts, left);
 	if (forwarding->quota->egress[port->partner])
 		left = trip_port_burst_tx(forwarding->quota->ports[port->partner], 0, pkts, left);
 	sent = left == 0 ? 0 : tripd_link_send(&forwarding->links[port->partner], pkts, left);
@@ -148,6 +153,7 @@ tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_plan
 	forwarding->links = links;
 	forwarding->quota = quota;
 	forwarding->mode = mode;
+	forwarding->catches = quota->samples != NULL ? &quota->samples->catches : NULL;
 	for (unsigned int i = 0; i < plan->n_forwarders; i++) {
 		struct tripd_forward_lcore *lcore = &forwarding->lcores[i];
 

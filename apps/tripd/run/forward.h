@@ -11,6 +11,7 @@
 #include "start/options.h"
 #include "start/plan.h"
 
+struct tripd_catches;
 struct tripd_link;
 struct tripd_quota;
 
@@ -27,6 +28,8 @@ struct tripd_forwarding {
 	struct tripd_link *links;
 	const struct tripd_quota *quota;
 	enum tripd_forward mode;
+	/* Who looks at packets before they are counted, or NULL. */
+	struct tripd_catches *catches;
 	/* Set by the control thread; the forwarders end after their burst. */
 	_Atomic bool stop;
 	struct tripd_forward_stats stats[TRIPD_PORTS_MAX];

@@ -16,6 +16,7 @@
 #include "start/plan.h"
 
 struct trip_apply_when;
+struct tripd_samples;
 
 /* Keys of a finer `each` that belong to one that has tripped: sources of a destination, hosts of a
  * network; those with most first. */
@@ -47,8 +48,9 @@ struct tripd_trip {
 	bool ends;
 	/* As text, of one of an `each`; else NULL. */
 	char *key;
-	/* While it is told; or NULL. */
+	/* While it is told; or NULL. The path that packets of its key are to have as a file. */
 	const struct tripd_tops *tops;
+	const char *sample;
 };
 
 /* Deferred work of a `when`: the ids of its items, in the order in which they were queued. */
@@ -177,6 +179,8 @@ struct tripd_quota {
 	struct trip_cntr *idle;
 	/* One that stands in for another that has begun anew; NULL: there has been none. */
 	struct trip_cntr *late;
+	/* Takes packets of keys that trip; NULL: nobody does. */
+	struct tripd_samples *samples;
 	/* Where programs of `exec` are started; NULL: nowhere. */
 	struct tripd_exec *programs;
 	/* In the order of flows, the last. */
@@ -309,6 +313,9 @@ void tripd_quota_keys_read_all(struct tripd_quota *quota, unsigned int each);
 /* Takes the trips of keys that happened since the last call, each by tripd_quota_tell(). Returns
  * how many. */
 size_t tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns);
+
+/* Whether there are any. */
+bool tripd_quota_keys_tripped(const struct tripd_quota *quota);
 
 /* Of up to TRIPD_TOPS_TRIPS trips of an `each`, the keys that belong to these, by all that are
  * finer, as far as these have been gone over by a time of CLOCK_MONOTONIC; freed by the caller.

@@ -248,6 +248,9 @@ tripd_replay_run(struct tripd_replay *replay, unsigned int ms)
 		let_idle_go(replay);
 		tripd_forward_packets(
 			replay->forwarding, queue->port, queue->id, &queue->pkts[queue->next++], 1);
+		/* The next packet may be of a key that has tripped with this one. */
+		if (replay->quota->samples != NULL && tripd_quota_keys_tripped(replay->quota))
+			do_what_is_read(replay);
 	} while (now_ns(CLOCK_MONOTONIC) < until && !tripd_period_is_full(replay->quota));
 	return true;
 }

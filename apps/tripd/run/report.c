@@ -21,6 +21,7 @@
 #include "removal.h"
 #include "report.h"
 #include "rules.h"
+#include "sample/samples.h"
 #include "start/describe.h"
 #include "start/fail.h"
 
@@ -311,8 +312,22 @@ tripd_report_event(const struct tripd_quota *quota, const struct tripd_trip *tri
 
 	if (trip->tops != NULL)
 		json_object_set_new(object, "top", tripd_report_tops(quota, trip->tops));
+	if (trip->sample != NULL)
+		json_object_set_new(object, "sample", json_string(trip->sample));
 	json_object_set_new(object, "event", json_string("trip"));
 	return object;
+}
+
+/* NULL: none are taken. */
+static json_t *
+make_samples(const struct tripd_samples *samples)
+{
+	if (samples == NULL)
+		return NULL;
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "folder", samples->folder.path,
+		"written", (json_int_t)samples->written, "deleted",
+		(json_int_t)samples->folder.deleted, "empty", (json_int_t)samples->empty, "refused",
+		(json_int_t)samples->refused, "failed", (json_int_t)samples->failed);
 }
 
 static json_t *
@@ -393,10 +408,10 @@ int
 tripd_report_write(const char *path, const struct tripd_quota *quota)
 {
 	uint64_t omitted = quota->n_unkept + quota->n_untold + quota->n_overrun + quota->n_unread;
-	json_t *report = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "counters",
+	json_t *report = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:o*}", "counters",
 		make_counters(quota), "each", tripd_report_eaches(quota), "quotas",
 		make_quotas(quota, true), "ports", make_ports(quota), "trips", make_trips(quota),
-		"trips_omitted", (json_int_t)omitted);
+		"trips_omitted", (json_int_t)omitted, "samples", make_samples(quota->samples));
 	char *text = report != NULL ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	int ret;
 

@@ -70,6 +70,8 @@ tripd_run_prepare(struct tripd_run *run)
 		return TRIPD_EXIT_USAGE;
 	if (!options->dry_run && tripd_exporter_check(&options->ipfix) != 0)
 		return TRIPD_EXIT_USAGE;
+	if (!options->dry_run && tripd_samples_open(&run->samples, &options->samples) != 0)
+		return TRIPD_EXIT_USAGE;
 	if (tripd_preflight_need(run->rules, &run->plan, &run->need) != 0)
 		return TRIPD_EXIT_USAGE;
 	ret = tripd_words_init(&run->words, options, 0);
@@ -209,6 +211,26 @@ tell_period(void *arg, const struct tripd_period *period)
 }
 
 static void
+tell_sample(void *arg, const struct tripd_sample *sample)
+{
+	struct tripd_run *run = arg;
+
+	tripd_events_sample(&run->events, sample);
+}
+
+static int
+start_samples(struct tripd_run *run)
+{
+	if (run->samples.options == NULL)
+		return 0;
+	run->samples.told = tell_sample;
+	run->samples.told_arg = run;
+	run->quota.samples = &run->samples;
+	return tripd_samples_start(
+		&run->samples, run->plan.by_packets ? &run->quota.packet_ns : NULL);
+}
+
+static void
 tell_key(void *arg, unsigned int each, const struct trip_each_event *event)
 {
 	struct tripd_run *run = arg;
@@ -246,6 +268,8 @@ tripd_run_start(struct tripd_run *run)
 	run->quota.told_arg = run;
 	run->quota.programs = &run->exec;
 	run->quota.keep = run->options->report != NULL ? TRIPD_TRIPS_MAX : 0;
+	if (start_samples(run) != 0)
+		return TRIPD_EXIT_RUN;
 	run->ports_watched = true;
 	tripd_removal_begin(&run->plan, &run->quota);
 	if (tripd_forward_start(&run->forwarding, &run->plan, run->links, &run->quota,
@@ -321,6 +345,7 @@ tripd_run_stop(struct tripd_run *run)
 	when = settle(run);
 	for (unsigned int i = 0; i < run->rules->n_eaches; i++)
 		tripd_quota_keys_read_all(&run->quota, i);
+	tripd_samples_finish(&run->samples);
 	(void)tripd_events_update(&run->events, &run->quota);
 	if (when >= 0)
 		ret = tripd_fail(TRIPD_EXIT_RUN,
@@ -366,6 +391,9 @@ tripd_run_close(struct tripd_run *run, int code)
 	tripd_forward_stop(&run->forwarding);
 	tripd_replay_close(&run->replay);
 	run->quota.key_told = NULL;
+	run->quota.samples = NULL;
+	if (tripd_samples_close(&run->samples) != 0 && code == 0)
+		code = TRIPD_EXIT_RUN;
 	if (tripd_events_close(&run->events) != 0 && code == 0)
 		code = TRIPD_EXIT_RUN;
 	if (tripd_exec_close(&run->exec) != 0 && code == 0)

@@ -17,6 +17,7 @@
 #include "start/options.h"
 #include "start/plan.h"
 #include "start/preflight.h"
+#include "sample/samples.h"
 #include "start/words.h"
 
 /* A run of tripd, from its rules to its report. */
@@ -45,6 +46,7 @@ struct tripd_run {
 	struct tripd_events events;
 	struct tripd_exec exec;
 	struct tripd_exporting exporting;
+	struct tripd_samples samples;
 	/* Ports are watched for their removal. */
 	bool ports_watched;
 	/* The last reading brought trips; and packets, or what is due by their times, were not all

@@ -75,11 +75,12 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 	bool of_events;
 	bool of_programs = tripd_exec_update(&run->exec);
 	bool of_export = tripd_exporting_update(&run->exporting, &run->quota);
+	bool of_samples = tripd_samples_update(&run->samples);
 	bool of_keys = tripd_quota_eaches_are_full(&run->quota);
 
 	tripd_quota_keys_read(&run->quota);
 	of_events = tripd_events_update(&run->events, &run->quota);
-	if (!of_ports && !of_events && !of_programs && !of_export && !of_keys)
+	if (!of_ports && !of_events && !of_programs && !of_export && !of_samples && !of_keys)
 		return;
 	tripd_screen_begin(screen);
 	if (of_ports)
@@ -90,6 +91,8 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 		tripd_exec_say(&run->exec);
 	if (of_export)
 		tripd_exporting_say(&run->exporting);
+	if (of_samples)
+		tripd_samples_say(&run->samples);
 	if (of_keys)
 		tripd_quota_eaches_say(&run->quota);
 	tripd_screen_end(screen);

@@ -24,6 +24,7 @@ keep(struct tripd_quota *quota, const struct tripd_trip *trip)
 		return;
 	}
 	quota->trips[quota->n_trips] = *trip;
+	quota->trips[quota->n_trips].sample = NULL;
 	quota->trips[quota->n_trips++].tops = NULL;
 }
 

@@ -166,6 +166,18 @@ static const struct own_option all[] = {
 	{"ipfix-enterprise", "N",
 		"enterprise whose information elements those of tripd are; default 32473",
 		AT(ipfix.enterprise), 1, UINT32_MAX},
+	{"samples", "DIR",
+		"write packets of each key that trips there, as a file of capture (pcap) that the "
+		"events name",
+		AT(samples.folder)},
+	{"sample-packets", "N", "so many packets of it; default 100", AT(samples.packets), 1,
+		1u << 20},
+	{"sample-bytes", "N", "so many bytes of each packet at most; default 256",
+		AT(samples.bytes), 14, 65535},
+	{"samples-max", "N", "so many files: the oldest go for new ones; default 1000",
+		AT(samples.files), 1, 1u << 16},
+	{"samples-disk", "SIZE", "so many bytes in all files, likewise; default 64MiB",
+		.take = tripd_option_samples_disk},
 	{"until-idle", "SECONDS", "end when no packet has arrived for that long",
 		.take = parse_seconds},
 	{"clock", "machine|packet",
@@ -295,6 +307,7 @@ static void
 check(struct argp_state *state, struct tripd_options *options)
 {
 	tripd_option_ipfix_check(state, options);
+	tripd_option_samples_check(state, options);
 	if (options->demo) {
 		if (options->rules != NULL || options->n_ifaces != 0 || options->n_ports != 0 ||
 			options->n_pairs != 0 || options->eal_words != NULL)

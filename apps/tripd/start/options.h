@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "option_ipfix.h"
+#include "option_samples.h"
 
 #define TRIPD_PORTS_MAX 64
 #define TRIPD_IFACES_MAX 16
@@ -48,6 +49,7 @@ struct tripd_options {
 	/* They tell which keys of an `each` come and go. */
 	bool event_keys;
 	struct tripd_ipfix_options ipfix;
+	struct tripd_sample_options samples;
 	/* 0: for ever. */
 	uint64_t until_idle_ns;
 	enum tripd_forward forward;
