@@ -19,7 +19,7 @@ take_entry(const struct each_bench *bench, struct each_judged *judged, uint32_t 
 	return true;
 }
 
-void
+bool
 trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which)
 {
 	struct trip_keyed *table = trip_each_table(poll->zone, poll->queue->lines[which]);
@@ -28,11 +28,12 @@ trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which)
 	struct each_bench bench;
 
 	if (__builtin_expect(n == 0, 1))
-		return;
+		return false;
 	bench = trip_each_judge_bench(poll, which);
 	for (uint32_t i = 0; i < n; i++)
 		if (take_entry(&bench, &judged, entries[i]))
 			trip_each_hold_settle(&bench, &judged);
+	return n == ENDS;
 }
 
 /* Whether it is to be judged by what it has here. */

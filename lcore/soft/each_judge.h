@@ -53,6 +53,7 @@
 #ifndef TRIP_EACH_JUDGE_H
 #define TRIP_EACH_JUDGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "each_queue.h"
@@ -62,8 +63,8 @@
 uint32_t trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
 	const struct trip_keyed_chunk *chunk, uint32_t over);
 
-/* Of keys that are held: the ends of those that are due, some at each call. */
-void trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which);
+/* Of keys that are held: the ends of those that are due, some at each call. True: more may be. */
+bool trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which);
 
 /* What the last one to poll the queue has left, in a table that has been recovered. */
 void trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which);

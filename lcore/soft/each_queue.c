@@ -135,7 +135,7 @@ count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_
 	if (__builtin_expect(dropped != 0, 0))
 		dropped = drop(table_of(poll, which), &taken, packets);
 	if (statement->holds != 0)
-		trip_each_judge_ends(poll, which);
+		(void)trip_each_judge_ends(poll, which);
 	return dropped;
 }
 
@@ -178,8 +178,8 @@ sweep(const struct trip_each_poll *poll, uint32_t which)
 		pause = 0;
 	if (round != 0 && round / SWEEPS_IN_ROUND < pause)
 		pause = round / SWEEPS_IN_ROUND;
-	if (statement->holds != 0)
-		trip_each_judge_ends(poll, which);
+	if (statement->holds != 0 && trip_each_judge_ends(poll, which))
+		pause = 0;
 	return pause;
 }
 

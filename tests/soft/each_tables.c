@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tables of a statement by themselves, on a clock of the test: what several of them say of one
+ * key, over times that no queue is polled for, and beside what another process has left in one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "domain/domain.h"
+#include "flow/each.h"
+#include "each_judge.h"
+#include "keyed_priv.h"
+#include "trip_test.h"
+
+#define TABLES_MAX 2u
+#define SECOND UINT64_C(1000000)
+#define LENGTH 60u
+
+static const struct trip_each_part by_source[] = {{TRIP_EACH_IPV4_SRC, 0}};
+
+/* A statement, and who polls each of its queues. */
+struct bed {
+	struct trip_each_zone *zone;
+	struct trip_each_statement *statement;
+	struct trip_each_ring_at at;
+	struct trip_keyed *tables[TABLES_MAX];
+	struct trip_each_poll polls[TABLES_MAX];
+	uint64_t now;
+};
+
+static void
+open_tables(struct bed *bed, const struct trip_each_statement *statement)
+{
+	struct trip_keyed_attr attr = trip_each_keyed(statement);
+
+	attr.secret[0] = 1;
+	for (uint32_t i = 0; i < statement->n_tables; i++) {
+		uint32_t line = statement->first_line + i * statement->table_lines;
+
+		bed->tables[i] = trip_keyed_init(trip_each_table(bed->zone, line), &attr);
+		bed->zone->queues[i].lines[0] = line;
+		bed->zone->queues[i].used = 1;
+		bed->polls[i] = (struct trip_each_poll){
+			.open = 1, .zone = bed->zone, .queue = &bed->zone->queues[i]};
+	}
+}
+
+static void
+bed_open(struct bed *bed, const struct trip_each_attr *given, uint32_t n_tables)
+{
+	struct trip_each_attr attr = *given;
+	struct trip_each_statement statement = {.first_line = trip_each_first_line(n_tables)};
+	size_t size;
+
+	attr.size = sizeof(attr);
+	attr.name = "keys";
+	attr.parts = by_source;
+	attr.n_parts = 1;
+	assert_int_equal(trip_each_plan(&attr, &statement), 0);
+	trip_each_plan_tables(&statement, n_tables);
+	size = trip_each_zone_size(
+		n_tables, trip_each_statement_lines(&statement) * TRIP_EACH_LINE);
+	*bed = (struct bed){.zone = aligned_alloc(TRIP_EACH_LINE, size), .now = SECOND};
+	assert_non_null(bed->zone);
+	memset(bed->zone, 0, size);
+	bed->zone->statements[0] = statement;
+	bed->statement = &bed->zone->statements[0];
+	bed->at = trip_each_statement_ring(bed->zone, bed->statement);
+	trip_each_ring_init(&bed->at);
+	open_tables(bed, &statement);
+}
+
+static void
+bed_close(struct bed *bed)
+{
+	free(bed->zone);
+}
+
+/* So many packets of a key, at once, on a queue; returns which of them are dropped. */
+static uint32_t
+count(struct bed *bed, uint32_t queue, uint64_t key, uint32_t n)
+{
+	uint64_t keys[TRIP_KEYED_CHUNK];
+	uint32_t bytes[TRIP_KEYED_CHUNK], dropped, over;
+	const struct trip_keyed_chunk chunk = {.keys = keys,
+		.bytes = bytes,
+		.count = n,
+		.close = bed->statement->shares ? trip_each_ring_close(&bed->at) : NULL,
+		.dropped = &dropped};
+	struct trip_each_poll *poll = &bed->polls[queue];
+
+	for (uint32_t i = 0; i < n; i++) {
+		keys[i] = key;
+		bytes[i] = LENGTH;
+	}
+	(void)trip_each_queue_begin(poll, bed->now);
+	over = trip_keyed_count(bed->tables[queue], &chunk, bed->now);
+	if (over != 0) {
+		uint32_t more = trip_each_judge(poll, 0, &chunk, over);
+
+		dropped |= more;
+	}
+	return dropped;
+}
+
+static uint64_t
+trips(const struct bed *bed)
+{
+	return trip_each_ring_trips(&bed->at);
+}
+
+static struct trip_each_told
+last_trip(const struct bed *bed)
+{
+	struct trip_each_told told;
+
+	assert_true(trip_each_ring_read(&bed->at, trips(bed) - 1, &told));
+	return told;
+}
+
+static uint32_t
+entry_of(const struct bed *bed, uint32_t queue, uint64_t key)
+{
+	uint32_t entry = trip_keyed_find(bed->tables[queue], &key);
+
+	assert_int_not_equal(entry, TRIP_KEYED_NONE);
+	return entry;
+}
+
+/* For so long no packet comes to a queue, which is polled each `step`. */
+static void
+be_silent(struct bed *bed, uint32_t queue, uint64_t us, uint64_t step)
+{
+	for (uint64_t end = bed->now + us; bed->now < end;) {
+		bed->now += step;
+		trip_each_queue_sweep(&bed->polls[queue], bed->now);
+	}
+}
+
+/* However many end at once: a 32nd of their time later at most all have. */
+static void
+each_06_holds_end_in_time_on_a_silent_queue(void **state)
+{
+	enum { KEYS = 16384 };
+	const struct trip_each_when when = {.count = 1};
+	const struct trip_each_act act = {.op = TRIP_EACH_OP_DROP, .time_us = 60 * SECOND};
+	const struct trip_each_attr attr = {.max = KEYS,
+		.idle_us = 60 * SECOND,
+		.whens = &when,
+		.n_whens = 1,
+		.acts = &act,
+		.trips_kept = 32768};
+	struct trip_keyed_totals totals;
+	struct bed bed;
+	uint64_t began;
+
+	bed_open(&bed, &attr, 1);
+	began = bed.now;
+	for (uint64_t key = 1; key <= KEYS; key++)
+		(void)count(&bed, 0, key, 1);
+	trip_keyed_totals(bed.tables[0], &totals);
+	assert_int_equal(totals.held, KEYS);
+	be_silent(&bed, 0, 60 * SECOND - 1, 1000);
+	bed.now = began + 60 * SECOND;
+	be_silent(&bed, 0, 60 * SECOND / 32, 100);
+	trip_keyed_totals(bed.tables[0], &totals);
+	assert_int_equal(totals.held, 0);
+	assert_int_equal(trips(&bed), 2 * KEYS);
+	bed_close(&bed);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_06_holds_end_in_time_on_a_silent_queue),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
