@@ -279,7 +279,7 @@ confine(struct trip_keyed *table, uint64_t now)
 		keyed_store(&table->floor, TRIP_KEYED_FLOOR_MAX);
 	/* Else no time would pass until it is as late as that. */
 	if (table->now > now)
-		table->now = now;
+		__atomic_store_n(&table->now, now, __ATOMIC_RELAXED);
 	table->free = 0;
 	table->free_head = 0;
 	table->top_bin = KEYED_BINS - 1;
@@ -404,10 +404,15 @@ trip_keyed_exceeds(const struct trip_keyed *table, uint64_t bucket)
 	return holds_above(table, bucket, table->burst);
 }
 
+/* Where the other table's time has stood still for so long, its bucket may have gone round. */
 int64_t
-trip_keyed_lasts(const struct trip_keyed *table, uint64_t bucket)
+trip_keyed_lasts(const struct trip_keyed *table, const struct trip_keyed_entry *other)
 {
-	return holds_above(table, bucket, table->until);
+	const uint64_t idle = table->unit * table->idle_units;
+	bool is_idle = table->now > other->now && table->now - other->now > idle;
+	uint64_t empty = table->now * table->rate;
+
+	return holds_above(table, is_idle ? empty : other->bucket, table->until);
 }
 
 int64_t
@@ -437,6 +442,7 @@ trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keye
 	reading->bytes = keyed_bytes(keyed_load(&at[KEYED_BYTES]));
 	reading->packets = keyed_packets(packets);
 	reading->bucket = keyed_load(&rest[KEYED_BUCKET]);
+	reading->now = __atomic_load_n(&table->now, __ATOMIC_RELAXED);
 	reading->hold = table->holds ? keyed_load(keyed_hold(table, entry)) : 0;
 	reading->mark = (uint8_t)(error >> KEYED_MARK_SHIFT) & (uint8_t)~TRIP_KEYED_STAYS;
 	reading->told = keyed_told(error);

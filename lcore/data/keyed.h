@@ -200,6 +200,7 @@ struct trip_keyed_entry {
 	uint64_t packets, bytes; /* since it was admitted: both are below the truth */
 	uint64_t error;          /* what it may have had before, in the measure that ranks */
 	uint64_t bucket;         /* trip_keyed_exceeds() */
+	uint64_t now;            /* the table's clock */
 	uint64_t hold;           /* until when it is held, where it has a mark */
 	uint8_t mark;
 	/* Limits, a bit each: what it was told to be over, and what somebody is about to tell. */
@@ -288,10 +289,10 @@ void trip_keyed_dropped(struct trip_keyed *table, uint64_t packets, uint64_t byt
 /* What a packet adds to what trip_keyed_exceeds() says. */
 int64_t trip_keyed_cost(const struct trip_keyed *table, uint32_t bytes);
 
-/* How far a bucket of this or another table of the statement is above its burst, and above what
- * `until` says, by this table's time: at most 0 where it is not. */
+/* How far a bucket of this table is above its burst; and one of another table of the statement
+ * above what `until` says, by this table's time: at most 0 where it is not. */
 int64_t trip_keyed_exceeds(const struct trip_keyed *table, uint64_t bucket);
-int64_t trip_keyed_lasts(const struct trip_keyed *table, uint64_t bucket);
+int64_t trip_keyed_lasts(const struct trip_keyed *table, const struct trip_keyed_entry *other);
 
 /* The rest is any process's, at any time. */
 

@@ -21,7 +21,8 @@ advance(struct trip_keyed *table, uint64_t now)
 	if (now <= table->now)
 		return;
 	passed = now - table->now < pause ? now - table->now : pause;
-	table->now = now;
+	/* Others read it: trip_keyed_read(). */
+	__atomic_store_n(&table->now, now, __ATOMIC_RELAXED);
 	table->into += passed;
 	if (table->into >= table->unit) {
 		table->units = (uint16_t)(table->units + table->into / table->unit);

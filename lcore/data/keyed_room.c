@@ -100,13 +100,17 @@ leave(struct trip_keyed *table, struct leaving *leaving, bool idle)
 /* ---- idle entries -----------------------------------------------------------------------------
  */
 
-/* However long it stays: when it was seen does not go round. */
+/* However long it stays: when it was seen does not go round, nor does its bucket, which is empty.
+ * Where there is no rate that may be the word of its hold. */
 static void
-stay_idle(const struct trip_keyed *table, _Atomic uint64_t *at, uint64_t packets)
+stay_idle(const struct trip_keyed *table, uint32_t entry, uint64_t packets)
 {
 	uint64_t seen = keyed_idle_since(table);
 
-	keyed_store(&at[KEYED_PACKETS], keyed_packets(packets) | seen << KEYED_SEEN_SHIFT);
+	if (table->rate != 0)
+		keyed_store(&keyed_rest(table, entry)[KEYED_BUCKET], table->now * table->rate);
+	keyed_store(&keyed_entry(table, entry)[KEYED_PACKETS],
+		keyed_packets(packets) | seen << KEYED_SEEN_SHIFT);
 }
 
 /* Those of a block, which has any as far as it knows. Then it knows when it was seen that will be
@@ -119,8 +123,7 @@ expire_block(struct trip_keyed *table, uint32_t block, struct leaving *leaving)
 
 	end = end < table->capacity ? end : table->capacity;
 	for (; entry < end; entry++) {
-		_Atomic uint64_t *at = keyed_entry(table, entry);
-		uint64_t packets = keyed_load(&at[KEYED_PACKETS]);
+		uint64_t packets = keyed_load(&keyed_entry(table, entry)[KEYED_PACKETS]);
 		uint16_t age = keyed_age(table, keyed_seen(packets));
 
 		if (keyed_packets(packets) == 0)
@@ -130,7 +133,7 @@ expire_block(struct trip_keyed *table, uint32_t block, struct leaving *leaving)
 			continue;
 		}
 		if (keyed_mark(table, entry) != 0) {
-			stay_idle(table, at, packets);
+			stay_idle(table, entry, packets);
 			continue;
 		}
 		/* If the other hand has counted it. */

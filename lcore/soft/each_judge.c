@@ -29,7 +29,7 @@ add_other(const struct each_bench *bench, struct each_judged *judged,
 
 	if (!is_held)
 		told &= (uint8_t) ~(statement->rates & statement->holds);
-	if (trip_keyed_lasts(bench->table, reading->bucket) <= 0)
+	if (trip_keyed_lasts(bench->table, reading) <= 0)
 		told &= (uint8_t) ~(statement->rates & ~statement->holds);
 	if (is_held && reading->hold > judged->held) {
 		judged->held = reading->hold;

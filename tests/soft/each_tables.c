@@ -169,11 +169,61 @@ each_06_holds_end_in_time_on_a_silent_queue(void **state)
 	bed_close(&bed);
 }
 
+#define RATE UINT64_C(1250000000)
+
+static const struct trip_each_when rate_when = {
+	.of = TRIP_EACH_BYTES, .rate = RATE, .burst = 100 * LENGTH};
+
+/* In three hours a bucket of ten gigabits a second has gone round. A key that is held stays that
+ * long: it had nothing. */
+static void
+each_04_a_silent_key_has_no_rate(void **state)
+{
+	const struct trip_each_when whens[] = {rate_when, {.count = 10}};
+	const struct trip_each_act acts[] = {
+		{.op = TRIP_EACH_OP_NONE}, {.op = TRIP_EACH_OP_DROP, .time_us = 86400 * SECOND}};
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = 60 * SECOND, .whens = whens, .n_whens = 2, .acts = acts};
+	struct bed bed;
+
+	bed_open(&bed, &attr, 1);
+	assert_int_equal(count(&bed, 0, 7, 32), UINT32_MAX << 10);
+	assert_int_equal(trips(&bed), 1);
+	be_silent(&bed, 0, 3 * 3600 * SECOND, SECOND / 10);
+	/* A follower takes the queue. */
+	trip_each_queue_recover(&bed.polls[0], bed.now);
+	assert_int_equal(trips(&bed), 1);
+	bed_close(&bed);
+}
+
+/* Nobody polls a queue for three hours: what it told of a key by a rate is not so any more. */
+static void
+each_04_a_rate_is_not_told_by_who_is_gone(void **state)
+{
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = 60 * SECOND, .whens = &rate_when, .n_whens = 1};
+	struct bed bed;
+
+	bed_open(&bed, &attr, 2);
+	for (uint32_t i = 0; i < 4; i++)
+		(void)count(&bed, 0, 7, 32);
+	assert_int_equal(trips(&bed), 1);
+	(void)count(&bed, 1, 7, 32);
+	assert_int_equal(trips(&bed), 1);
+	be_silent(&bed, 1, 3 * 3600 * SECOND, SECOND / 10);
+	for (uint32_t i = 0; i < 4; i++)
+		(void)count(&bed, 1, 7, 32);
+	assert_int_equal(trips(&bed), 2);
+	bed_close(&bed);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_06_holds_end_in_time_on_a_silent_queue),
+		cmocka_unit_test(each_04_a_silent_key_has_no_rate),
+		cmocka_unit_test(each_04_a_rate_is_not_told_by_who_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
