@@ -279,6 +279,9 @@ void trip_keyed_stay(struct trip_keyed *table, uint32_t entry);
 void trip_keyed_hold(struct trip_keyed *table, uint32_t entry, uint64_t until, uint8_t mark);
 void trip_keyed_release(struct trip_keyed *table, uint32_t entry);
 
+/* No key is held longer than that. */
+uint64_t trip_keyed_hold_latest(const struct trip_keyed *table, uint64_t now);
+
 /* Moves the hand of held keys as far as the clock says: how many it has found whose hold is over,
  * which are written to `entries`, and up to `room` of them. */
 uint32_t trip_keyed_ended(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint32_t room);

@@ -39,13 +39,18 @@ trip_keyed_release(struct trip_keyed *table, uint32_t entry)
 	keyed_store(&table->held, keyed_load(&table->held) - 1);
 }
 
+uint64_t
+trip_keyed_hold_latest(const struct trip_keyed *table, uint64_t now)
+{
+	return table->hold_max < TRIP_KEYED_EVER - now ? now + table->hold_max : TRIP_KEYED_EVER;
+}
+
 /* No longer than anybody may hold it, whatever is written there. */
 void
 trip_keyed_hold_recover(struct trip_keyed *table, uint32_t entry, uint64_t now)
 {
 	_Atomic uint64_t *bytes = &keyed_entry(table, entry)[KEYED_BYTES];
-	uint64_t latest =
-		table->hold_max < TRIP_KEYED_EVER - now ? now + table->hold_max : TRIP_KEYED_EVER;
+	uint64_t latest = trip_keyed_hold_latest(table, now);
 
 	if (!keyed_is_held(table, entry)) {
 		keyed_store(bytes, keyed_bytes(keyed_load(bytes)));

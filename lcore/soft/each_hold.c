@@ -60,7 +60,8 @@ tell_end(const struct each_bench *bench, struct each_judged *judged)
 {
 	uint32_t when = judged->own.mark & MARK_WHEN;
 
-	if ((judged->own.mark & MARK_OWNED) == 0 || (judged->own.told & each_bit_of(when)) == 0)
+	if ((judged->own.mark & MARK_OWNED) == 0 || (judged->own.told & each_bit_of(when)) == 0 ||
+		when >= bench->statement->n_whens)
 		return true;
 	return trip_each_judge_tell(bench, judged, when | TRIP_EACH_TOLD_END) != TRIP_EACH_MISSED;
 }

@@ -25,14 +25,17 @@ add_other(const struct each_bench *bench, struct each_judged *judged,
 {
 	const struct trip_each_statement *statement = bench->statement;
 	bool is_held = reading->mark != 0 && reading->hold > bench->poll->now;
+	/* Whatever another process has written there. */
+	uint64_t latest = trip_keyed_hold_latest(bench->table, bench->poll->now);
+	uint64_t until = reading->hold < latest ? reading->hold : latest;
 	uint8_t told = reading->told;
 
 	if (!is_held)
 		told &= (uint8_t) ~(statement->rates & statement->holds);
 	if (trip_keyed_lasts(bench->table, reading) <= 0)
 		told &= (uint8_t) ~(statement->rates & ~statement->holds);
-	if (is_held && reading->hold > judged->held) {
-		judged->held = reading->hold;
+	if (is_held && until > judged->held) {
+		judged->held = until;
 		judged->held_by = reading->mark;
 	}
 	judged->told |= told;

@@ -217,6 +217,27 @@ each_04_a_rate_is_not_told_by_who_is_gone(void **state)
 	bed_close(&bed);
 }
 
+/* Whatever another process has written: no hold that is taken from there is longer than any. */
+static void
+each_06_no_hold_of_others_is_longer_than_any(void **state)
+{
+	const struct trip_each_when when = {.count = 10};
+	const struct trip_each_act act = {.op = TRIP_EACH_OP_DROP, .time_us = SECOND};
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = 60 * SECOND, .whens = &when, .n_whens = 1, .acts = &act};
+	struct trip_keyed_entry reading;
+	struct bed bed;
+
+	bed_open(&bed, &attr, 2);
+	(void)count(&bed, 0, 7, 10);
+	assert_int_equal(trips(&bed), 1);
+	trip_keyed_hold(bed.tables[0], entry_of(&bed, 0, 7), UINT64_C(1) << 63, 0xff);
+	assert_int_equal(count(&bed, 1, 7, 1), 1);
+	assert_true(trip_keyed_read(bed.tables[1], entry_of(&bed, 1, 7), &reading));
+	assert_int_equal(reading.hold, bed.now + SECOND);
+	bed_close(&bed);
+}
+
 int
 main(void)
 {
@@ -224,6 +245,7 @@ main(void)
 		cmocka_unit_test(each_06_holds_end_in_time_on_a_silent_queue),
 		cmocka_unit_test(each_04_a_silent_key_has_no_rate),
 		cmocka_unit_test(each_04_a_rate_is_not_told_by_who_is_gone),
+		cmocka_unit_test(each_06_no_hold_of_others_is_longer_than_any),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
