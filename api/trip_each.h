@@ -460,8 +460,9 @@ typedef int (*trip_each_visit_t)(const struct trip_each_entry *entry, void *arg)
 
 /**
  * Goes over all keys, each with its sums over all tables, in no order that means anything. Counting
- * goes on meanwhile: a key that is in a table from beginning to end is told once, any other once at
- * most. Any thread, lock-free; with more than one table it takes memory for 64 Ki entries at a time
+ * goes on meanwhile: a key that is in a table from beginning to end is told once, any other once
+ * at most; but with one table, one that goes and comes again may be told as it was, and as it is.
+ * Any thread, lock-free; with more than one table it takes memory for 64 Ki entries at a time
  * or so.
  *
  * @return

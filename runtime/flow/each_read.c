@@ -276,7 +276,7 @@ trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_each_tr
 struct found {
 	uint64_t key[TRIP_EACH_KEY_WORDS];
 	uint64_t packets, bytes, error;
-	uint32_t table;
+	uint32_t table, entry;
 	struct said said;
 };
 
@@ -292,12 +292,16 @@ compare_found(const void *a, const void *b)
 	const struct found *x = a, *y = b;
 	int differ = memcmp(x->key, y->key, sizeof(x->key));
 
-	return differ != 0 ? differ : x->table < y->table ? -1 : 1;
+	if (differ != 0)
+		return differ;
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
+	return x->entry < y->entry ? -1 : 1;
 }
 
 static int
 note(const struct trip_each *each, struct part *part, const struct trip_keyed_entry *reading,
-	uint32_t table)
+	uint32_t table, uint32_t entry)
 {
 	struct found *grown = part->found;
 
@@ -313,6 +317,7 @@ note(const struct trip_each *each, struct part *part, const struct trip_keyed_en
 		.bytes = reading->bytes,
 		.error = reading->error,
 		.table = table,
+		.entry = entry,
 		.said = said_of(each, reading)};
 	memcpy(grown->key, reading->key, each->statement.key.words * sizeof(reading->key[0]));
 	return 0;
@@ -333,10 +338,18 @@ gather(const struct trip_each *each, struct part *part, uint32_t which, uint32_t
 		for (uint32_t entry = 0; entry < n && error == 0; entry++)
 			if (trip_keyed_read(table, entry, &reading) &&
 				trip_keyed_number(table, reading.key) % parts == which)
-				error = note(each, part, &reading, i);
+				error = note(each, part, &reading, i, entry);
 		part->floors[i] = trip_keyed_floor(table);
 	}
 	return error;
+}
+
+/* It went as its table was gone over, and came again further behind. */
+static bool
+comes_again(const struct found *found, size_t left)
+{
+	return left > 1 && found[1].table == found->table &&
+	       memcmp(found[1].key, found->key, sizeof(found->key)) == 0;
 }
 
 /* The entries of one key, which begin at `found`: how many. */
@@ -349,6 +362,8 @@ merge(const struct trip_each *each, const struct found *found, size_t left, uint
 	*sum = entry_of(each, found->key);
 	sum->error = floor;
 	for (; n < left && memcmp(found[n].key, found->key, sizeof(found->key)) == 0; n++) {
+		if (comes_again(&found[n], left - n))
+			continue;
 		sum->packets += found[n].packets;
 		sum->bytes += found[n].bytes;
 		/* In the place of what it may have had there without one. */

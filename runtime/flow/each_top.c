@@ -66,14 +66,13 @@ sink(struct best *best, uint32_t at)
 	}
 }
 
-/* Where a key is that is among them already. */
+/* Where a key is that is among them already: of another table, or as it went, and came again
+ * further behind. */
 static uint32_t
 find(const struct best *best, const uint8_t *key)
 {
 	uint32_t at = 0;
 
-	if (best->each->statement.n_tables == 1)
-		return best->n;
 	while (at < best->n && memcmp(best->heap[at].key, key, sizeof(best->heap[at].key)) != 0)
 		at++;
 	return at;

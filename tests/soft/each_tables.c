@@ -238,6 +238,65 @@ each_06_no_hold_of_others_is_longer_than_any(void **state)
 	bed_close(&bed);
 }
 
+static int
+visit(const struct trip_each_entry *entry, void *arg)
+{
+	struct trip_each_entry *told = arg;
+
+	while (told->packets != 0)
+		told++;
+	*told = *entry;
+	return 0;
+}
+
+/* As who walks finds it where a key has gone, and come again in a place further behind: there are
+ * two of it in a table. */
+static void
+check_twice(uint32_t n_tables)
+{
+	const struct trip_each_when when = {.count = 1000};
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = 60 * SECOND, .whens = &when, .n_whens = 1};
+	struct trip_domain *domain = calloc(1, sizeof(*domain));
+	struct trip_each *each = calloc(1, sizeof(*each));
+	struct trip_each_entry told[4] = {{0}}, top[4];
+	struct bed bed;
+	uint32_t again;
+
+	assert_non_null(domain);
+	assert_non_null(each);
+	bed_open(&bed, &attr, n_tables);
+	domain->engine.eaches = bed.zone;
+	each->domain = domain;
+	each->statement = *bed.statement;
+	(void)count(&bed, 0, 7, 3);
+	(void)count(&bed, 0, 8, 5);
+	(void)count(&bed, n_tables - 1, 7, 2);
+	again = entry_of(&bed, 0, 8);
+	assert_true(again > entry_of(&bed, 0, 7));
+	keyed_store(&keyed_entry(bed.tables[0], again)[KEYED_KEY], 7);
+	assert_int_equal(trip_each_top(each, TRIP_EACH_PACKETS, top, sizeof(top[0]), 4), 1);
+	if (n_tables > 1) {
+		keyed_store(&bed.tables[0]->floor, 100);
+		assert_int_equal(trip_each_walk(each, visit, told), 0);
+		/* What it is now, and in the other one. */
+		assert_int_equal(told[0].packets, 5 + 2);
+		assert_int_equal(told[0].tables, 2);
+		assert_int_equal(told[0].error, 0);
+		assert_int_equal(told[1].packets, 0);
+	}
+	bed_close(&bed);
+	free(each);
+	free(domain);
+}
+
+static void
+each_03_a_key_that_comes_again_is_one(void **state)
+{
+	check_twice(1);
+	check_twice(2);
+}
+
 int
 main(void)
 {
@@ -246,6 +305,7 @@ main(void)
 		cmocka_unit_test(each_04_a_silent_key_has_no_rate),
 		cmocka_unit_test(each_04_a_rate_is_not_told_by_who_is_gone),
 		cmocka_unit_test(each_06_no_hold_of_others_is_longer_than_any),
+		cmocka_unit_test(each_03_a_key_that_comes_again_is_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
