@@ -99,7 +99,8 @@
  * Who looks for one key goes by the lines, as the writer does. A key that is there stays in its
  * slot, and each line on its way says that somebody has passed, so it is found beside any call of
  * the writer's but one: where lines are made anew, `rebuilt` is odd or moves, and all entries are
- * looked at instead.
+ * looked at instead. Who polls a queue has no time for that: what is not in the lines then is not
+ * there for him.
  *
  * Hashing is NH (Black, Halevi, Krawczyk, Krovetz and Rogaway, for UMAC) of a key's words, by words
  * that SipHash makes of a secret of the run: any two keys that were chosen without knowing it agree
@@ -308,6 +309,11 @@ bool trip_keyed_read(
 
 /* The entry of a key; false: it has none. */
 bool trip_keyed_seek(
+	const struct trip_keyed *table, const uint64_t *key, struct trip_keyed_entry *reading);
+
+/* The same for who counts elsewhere: by the lines alone, without a look at all entries. So where
+ * they are being made anew it may not be found. */
+bool trip_keyed_glance(
 	const struct trip_keyed *table, const uint64_t *key, struct trip_keyed_entry *reading);
 
 /* What a key has had at most that had no entry when it was looked for before. */

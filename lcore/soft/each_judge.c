@@ -49,8 +49,8 @@ seek_other(const struct each_bench *bench, uint32_t table, const uint64_t *key,
 	const struct trip_each_statement *statement = bench->statement;
 
 	return table != bench->own &&
-	       trip_keyed_seek(trip_each_table(bench->poll->zone,
-				       statement->first_line + table * statement->table_lines),
+	       trip_keyed_glance(trip_each_table(bench->poll->zone,
+					 statement->first_line + table * statement->table_lines),
 		       key, reading);
 }
 

@@ -47,6 +47,11 @@
  * - Entries of a key that has begun anew are not evicted as long as they are not idle: a table that
  *   had no packet of the key since still has to find out.
  *
+ * While the lines of a table are made anew, which takes a second for eight million keys, or was
+ * broken off by a kill, others see of its keys those that are in them again. Of the rest they judge
+ * what they have without that table: a trip of its may come late, or twice, and never early; and
+ * nobody waits for whoever makes them.
+ *
  * What is judged is what was counted since a key came to each table. Where it goes from one and
  * comes again, it begins there anew, so its sum may fall: never early.
  */

@@ -297,6 +297,33 @@ each_03_a_key_that_comes_again_is_one(void **state)
 	check_twice(2);
 }
 
+/* A queue whose lines are being made anew holds nobody up: what is not in them yet is not there,
+ * and no other queue looks for it among all entries. */
+static void
+each_04_nobody_waits_for_lines(void **state)
+{
+	const struct trip_each_when when = {.count = 10};
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = 60 * SECOND, .whens = &when, .n_whens = 1};
+	struct trip_keyed_entry reading;
+	const uint64_t key = 7;
+	struct bed bed;
+
+	bed_open(&bed, &attr, 2);
+	(void)count(&bed, 0, 7, 9);
+	/* Whoever recovered it was killed on the way. */
+	atomic_fetch_add(&bed.tables[0]->rebuilt, 1);
+	trip_keyed_line_clear(bed.tables[0]);
+	assert_true(trip_keyed_seek(bed.tables[0], &key, &reading));
+	assert_false(trip_keyed_glance(bed.tables[0], &key, &reading));
+	(void)count(&bed, 1, 7, 9);
+	assert_int_equal(trips(&bed), 0);
+	(void)count(&bed, 1, 7, 1);
+	assert_int_equal(trips(&bed), 1);
+	assert_int_equal(last_trip(&bed).packets, 10);
+	bed_close(&bed);
+}
+
 int
 main(void)
 {
@@ -306,6 +333,7 @@ main(void)
 		cmocka_unit_test(each_04_a_rate_is_not_told_by_who_is_gone),
 		cmocka_unit_test(each_06_no_hold_of_others_is_longer_than_any),
 		cmocka_unit_test(each_03_a_key_that_comes_again_is_one),
+		cmocka_unit_test(each_04_nobody_waits_for_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
