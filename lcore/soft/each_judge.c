@@ -120,17 +120,18 @@ trip_each_judge_raise(const struct each_bench *bench, uint64_t trips)
 }
 
 /* Others say that they are telling it, and may have been killed. TRIP_EACH_TELLS: none of them has.
- */
+ * What they tell behind having told it is its end, which is in nobody's way. */
 static enum trip_each_tells
 ask_others(const struct each_bench *bench, const struct trip_each_told *told,
 	struct trip_each_told *found)
 {
+	const uint8_t ends = bench->statement->holds & (uint8_t)~bench->statement->again;
 	enum trip_each_tells tells = TRIP_EACH_TELLS;
 	struct trip_keyed_entry reading;
 
 	for (uint32_t i = 0; i < bench->statement->n_tables && tells == TRIP_EACH_TELLS; i++)
 		if (seek_other(bench, i, told->key, &reading) &&
-			(reading.telling & each_bit_of(told->when)) != 0)
+			(reading.telling & ~(reading.told & ends) & each_bit_of(told->when)) != 0)
 			tells = trip_each_ring_ask(&bench->at, told, i, found);
 	return tells;
 }

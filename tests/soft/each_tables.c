@@ -324,6 +324,37 @@ each_04_nobody_waits_for_lines(void **state)
 	bed_close(&bed);
 }
 
+/* Who polls a queue was killed as he told an end of a key: another queue's trip of it is told. */
+static void
+each_06_an_end_hides_no_trip(void **state)
+{
+	const struct trip_each_when when = {.rate = 1000, .burst = 10};
+	const struct trip_each_act act = {.op = TRIP_EACH_OP_DROP, .time_us = SECOND};
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = 60 * SECOND, .whens = &when, .n_whens = 1, .acts = &act};
+
+	for (unsigned int placed = 0; placed < 2; placed++) {
+		struct trip_each_told end = {.when = TRIP_EACH_TOLD_END, .table = 0, .key = {7}},
+				      found;
+		struct bed bed;
+
+		bed_open(&bed, &attr, 2);
+		(void)count(&bed, 0, 7, 32);
+		assert_int_equal(trips(&bed), 1);
+		bed.now += 2 * SECOND;
+		trip_each_ring_write(&bed.at, &end);
+		trip_keyed_tell(bed.tables[0], entry_of(&bed, 0, 7), 1, 1);
+		if (placed != 0)
+			assert_int_equal(
+				trip_each_ring_tell(&bed.at, &end, 1, &found), TRIP_EACH_TELLS);
+		(void)count(&bed, 1, 7, 32);
+		assert_int_equal(trips(&bed), 2 + placed);
+		assert_int_equal(last_trip(&bed).when, 0);
+		assert_int_equal(last_trip(&bed).table, 1);
+		bed_close(&bed);
+	}
+}
+
 int
 main(void)
 {
@@ -334,6 +365,7 @@ main(void)
 		cmocka_unit_test(each_06_no_hold_of_others_is_longer_than_any),
 		cmocka_unit_test(each_03_a_key_that_comes_again_is_one),
 		cmocka_unit_test(each_04_nobody_waits_for_lines),
+		cmocka_unit_test(each_06_an_end_hides_no_trip),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
