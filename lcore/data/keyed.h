@@ -145,6 +145,8 @@ enum trip_keyed_anew {
 };
 /* Of a mark: with that alone it stays until it is idle, and is not held. */
 #define TRIP_KEYED_STAYS 0x20u
+/* Of a mark: by which limit it is held; where a rate prolongs that it is the rate's. */
+#define TRIP_KEYED_MARK_BY (TRIP_KEYED_LIMITS - 1)
 /* Held for ever; a hold of a time is shorter than that of which the hand has a notion. */
 #define TRIP_KEYED_EVER UINT64_MAX
 #define TRIP_KEYED_HOLD_ROUND_MAX (UINT64_C(1) << 32)

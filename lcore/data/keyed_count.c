@@ -171,6 +171,20 @@ spill(const struct trip_keyed *table, uint32_t entry)
 		keyed_spill(table, entry);
 }
 
+/* It is held by the rate from here on, if that was told: so the end is that of the rate. */
+static void
+prolong(const struct trip_keyed *table, uint32_t entry, uint64_t until)
+{
+	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
+	const uint64_t by = (uint64_t)TRIP_KEYED_MARK_BY << KEYED_MARK_SHIFT;
+	uint64_t state = keyed_load(error);
+
+	keyed_store(keyed_hold(table, entry), until);
+	if ((state & table->told_rate) != 0)
+		keyed_store(error, (state & ~by) | (uint64_t)__builtin_ctzll(table->told_rate)
+							   << KEYED_MARK_SHIFT);
+}
+
 /* A packet of a key that is held, or was until now: then whoever judges ends that. */
 static void
 add_held(struct counting *counting, uint32_t entry, uint32_t packet, bool rate)
@@ -185,7 +199,7 @@ add_held(struct counting *counting, uint32_t entry, uint32_t packet, bool rate)
 		return;
 	}
 	if (rate && table->hold_of_rate != 0 && longer > until)
-		keyed_store(hold, longer);
+		prolong(table, entry, longer);
 	if (rate)
 		spill(table, entry);
 	counting->dropped |= 1u << packet;

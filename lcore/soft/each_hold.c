@@ -5,7 +5,7 @@
 /* Of an entry that is held: that it is, whether it tells the end, and by which condition. */
 #define MARK_HELD 0x80u
 #define MARK_OWNED 0x40u
-#define MARK_WHEN 0x03u
+#define MARK_WHEN TRIP_KEYED_MARK_BY
 
 _Static_assert(TRIP_EACH_WHENS_MAX - 1 == MARK_WHEN, "any condition");
 

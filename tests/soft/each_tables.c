@@ -355,6 +355,35 @@ each_06_an_end_hides_no_trip(void **state)
 	}
 }
 
+/* A rate goes on behind another drop: the end that is told is that of the rate, which is the last.
+ */
+static void
+each_06_the_end_is_of_the_rate_that_prolonged(void **state)
+{
+	const struct trip_each_when whens[] = {{.rate = 1000, .burst = 10}, {.count = 100}};
+	const struct trip_each_act acts[] = {{.op = TRIP_EACH_OP_DROP, .time_us = SECOND},
+		{.op = TRIP_EACH_OP_DROP, .time_us = 10 * SECOND}};
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = 60 * SECOND, .whens = whens, .n_whens = 2, .acts = acts};
+	struct trip_each_told told;
+	struct bed bed;
+	uint64_t last = 0;
+
+	bed_open(&bed, &attr, 1);
+	/* 32 packets each millisecond, for a minute. */
+	for (uint32_t i = 0; i < 60000; i++) {
+		last = bed.now += 1000;
+		(void)count(&bed, 0, 7, 32);
+	}
+	assert_int_equal(trips(&bed), 2);
+	be_silent(&bed, 0, 2 * SECOND, 1000);
+	assert_int_equal(trips(&bed), 3);
+	told = last_trip(&bed);
+	assert_int_equal(told.when, TRIP_EACH_TOLD_END);
+	trip_assert_range(told.ns / 1000, last + SECOND, last + SECOND + SECOND / 50);
+	bed_close(&bed);
+}
+
 int
 main(void)
 {
@@ -366,6 +395,7 @@ main(void)
 		cmocka_unit_test(each_03_a_key_that_comes_again_is_one),
 		cmocka_unit_test(each_04_nobody_waits_for_lines),
 		cmocka_unit_test(each_06_an_end_hides_no_trip),
+		cmocka_unit_test(each_06_the_end_is_of_the_rate_that_prolonged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
