@@ -390,6 +390,37 @@ trip_keyed_stay(struct trip_keyed *table, uint32_t entry)
 	keyed_store(error, keyed_load(error) | (uint64_t)TRIP_KEYED_STAYS << KEYED_MARK_SHIFT);
 }
 
+bool
+trip_keyed_is_near(const struct trip_keyed *table, uint32_t entry)
+{
+	const _Atomic uint64_t *at = keyed_entry(table, entry);
+	const uint64_t stays = (uint64_t)TRIP_KEYED_STAYS << KEYED_MARK_SHIFT;
+
+	/* Who is held is above any limit of bytes. */
+	return keyed_packets(keyed_load(&at[KEYED_PACKETS])) >= table->limit_packets ||
+	       keyed_load(&at[KEYED_BYTES]) >= table->limit_bytes ||
+	       (table->memos != 0 &&
+		       (keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]) & stays) != 0);
+}
+
+uint32_t
+trip_keyed_near(
+	const struct trip_keyed *table, uint32_t entry, uint32_t count, _Atomic uint64_t *close)
+{
+	uint32_t end = entry < table->capacity ? entry + count : entry;
+	uint64_t key[TRIP_KEYED_WORDS_MAX];
+
+	for (end = end < table->capacity ? end : table->capacity; entry < end; entry++) {
+		uint64_t packets = keyed_load(&keyed_entry(table, entry)[KEYED_PACKETS]);
+
+		if (keyed_packets(packets) == 0 || !trip_keyed_is_near(table, entry))
+			continue;
+		keyed_key(table, entry, key);
+		(void)trip_keyed_come_close(close, keyed_hash(table->secret, key, table->words));
+	}
+	return entry;
+}
+
 static int64_t
 holds_above(const struct trip_keyed *table, uint64_t bucket, uint64_t level)
 {
@@ -492,4 +523,14 @@ trip_keyed_totals(const struct trip_keyed *table, struct trip_keyed_totals *tota
 		.held = (uint32_t)keyed_load(&table->held),
 	};
 	totals->keys = (uint32_t)(totals->admitted - totals->evicted - totals->expired);
+}
+
+/* Both only grow: who has gone by now is all that had come by then. */
+bool
+trip_keyed_is_empty(const struct trip_keyed *table)
+{
+	uint64_t gone = atomic_load_explicit(&table->evicted, memory_order_acquire) +
+			atomic_load_explicit(&table->expired, memory_order_acquire);
+
+	return keyed_load(&table->admitted) == gone;
 }

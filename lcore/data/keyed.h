@@ -59,7 +59,8 @@
  * all: at most Q * (ceil(N / Q) - 1). A key that one of them has told is close to the limit, and
  * any queue's next packet may be the one. So all have bits in common, by what the secret makes of
  * keys: whoever tells sets the key's bit before looking into the other tables, and each chunk looks
- * at its keys' bits behind its counts. Both put a fence between, so one of two sees the other.
+ * at its keys' bits behind its counts. Both put a fence between, so one of two sees the other. Each
+ * bit is there twice, so that one of them can be cleared: each_close.c says when.
  *
  * Holds: a key may be held until some time, as its packets are to be dropped until then. It has a
  * mark then, so it stays, and a bit above its bytes. That makes these more than any limit says, so
@@ -150,9 +151,9 @@ enum trip_keyed_anew {
 /* Held for ever; a hold of a time is shorter than that of which the hand has a notion. */
 #define TRIP_KEYED_EVER UINT64_MAX
 #define TRIP_KEYED_HOLD_ROUND_MAX (UINT64_C(1) << 32)
-/* Bits of keys that are close to a limit over several tables, as words. */
+/* Bits of keys that are close to a limit over several tables, as words: two of each. */
 #define TRIP_KEYED_CLOSE_BITS 16u
-#define TRIP_KEYED_CLOSE_WORDS ((1u << TRIP_KEYED_CLOSE_BITS) / 64)
+#define TRIP_KEYED_CLOSE_WORDS ((1u << TRIP_KEYED_CLOSE_BITS) / 64 * 2)
 
 /* A key is over what it has reached; 0: never. */
 struct trip_keyed_limit {
@@ -321,29 +322,44 @@ bool trip_keyed_glance(
 /* What a key has had at most that had no entry when it was looked for before. */
 uint64_t trip_keyed_floor(const struct trip_keyed *table);
 
-/* Whether the key of this number is close to a limit; and that it is. */
+/* Whether the key of this number is close to a limit: it has both bits, or one is being cleared. */
 static inline bool
 trip_keyed_is_close(const _Atomic uint64_t *close, uint64_t number)
 {
 	uint64_t bit = number >> (64 - TRIP_KEYED_CLOSE_BITS);
+	const _Atomic uint64_t *both = &close[bit / 64 * 2];
 
-	return atomic_load_explicit(&close[bit / 64], memory_order_relaxed) >> (bit % 64) & 1;
+	return (atomic_load_explicit(&both[0], memory_order_relaxed) |
+		       atomic_load_explicit(&both[1], memory_order_relaxed)) >>
+		       (bit % 64) &
+	       1;
 }
 
-static inline void
+/* And that it is. False: it was before. */
+static inline bool
 trip_keyed_come_close(_Atomic uint64_t *close, uint64_t number)
 {
-	uint64_t bit = number >> (64 - TRIP_KEYED_CLOSE_BITS);
+	uint64_t bit = number >> (64 - TRIP_KEYED_CLOSE_BITS), mask = UINT64_C(1) << (bit % 64);
+	bool comes = !trip_keyed_is_close(close, number);
 
-	if (!trip_keyed_is_close(close, number))
-		atomic_fetch_or_explicit(
-			&close[bit / 64], UINT64_C(1) << (bit % 64), memory_order_relaxed);
+	for (uint64_t i = bit / 64 * 2; i <= bit / 64 * 2 + 1; i++)
+		if ((atomic_load_explicit(&close[i], memory_order_relaxed) & mask) == 0)
+			atomic_fetch_or_explicit(&close[i], mask, memory_order_relaxed);
+	return comes;
 }
+
+/* The writer: whether a key has its table's part of a limit, is held, or has begun anew; and the
+ * bits of all that do, from an entry on up to `count`. Returns the next entry. */
+bool trip_keyed_is_near(const struct trip_keyed *table, uint32_t entry);
+uint32_t trip_keyed_near(
+	const struct trip_keyed *table, uint32_t entry, uint32_t count, _Atomic uint64_t *close);
 
 /* Under one secret the same in all tables; nobody else can foretell it. */
 uint64_t trip_keyed_number(const struct trip_keyed *table, const uint64_t *key);
 
 void trip_keyed_totals(const struct trip_keyed *table, struct trip_keyed_totals *totals);
+/* It has no key. */
+bool trip_keyed_is_empty(const struct trip_keyed *table);
 
 /* How many notes there have been; and one of them, from 0 on. False: it is not kept any more. */
 uint64_t trip_keyed_notes(const struct trip_keyed *table);

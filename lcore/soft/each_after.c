@@ -79,6 +79,8 @@ trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which)
 	const uint32_t n = trip_keyed_entries(bench.table);
 	struct each_judged judged;
 
+	if (bench.close != NULL)
+		trip_each_close_recover(&bench);
 	has_last = told && trip_each_ring_last(&bench.at, bench.own, &last);
 	trip_each_judge_raise(&bench, trip_each_ring_trips(&bench.at));
 	for (uint32_t entry = 0; entry < n; entry++) {

@@ -30,6 +30,7 @@ begin_anew(const struct each_bench *bench, struct each_judged *judged, uint64_t 
 	trip_keyed_forget(bench->table, judged->entry);
 	if (bench->close != NULL)
 		trip_keyed_stay(bench->table, judged->entry);
+	trip_each_close_come(bench, judged);
 	for (uint32_t i = 0; i < bench->statement->n_whens; i++)
 		if (bench->statement->next[i] != 0)
 			write(bench, judged, bench->statement->next[i] - 1u, 0);

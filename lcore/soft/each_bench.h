@@ -85,6 +85,16 @@ void trip_each_judge_key(const struct each_bench *bench, struct each_judged *jud
 /* The counter is at or above the number of trips; from here on it need not be told of this one. */
 void trip_each_judge_raise(const struct each_bench *bench, uint64_t trips);
 
+/* ---- each_close.c ---- */
+
+/* Others have to look at the key. */
+void trip_each_close_come(const struct each_bench *bench, const struct each_judged *judged);
+
+/* Clearing that the last writer has begun. */
+void trip_each_close_recover(const struct each_bench *bench);
+
+/* ---- each_judge.c ---- */
+
 /* All sums, and what others say, behind what our own entry says. */
 void trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged);
 

@@ -14,6 +14,7 @@ hold(const struct each_bench *bench, struct each_judged *judged, uint64_t until,
 {
 	judged->own.hold = until;
 	judged->own.mark = mark;
+	trip_each_close_come(bench, judged);
 	trip_keyed_hold(bench->table, judged->entry, until, mark);
 }
 

@@ -86,8 +86,8 @@ trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged)
 		(void)trip_each_anew_add(bench, judged, &judged->own);
 	if (bench->close == NULL)
 		return;
-	if (bench->statement->shares)
-		trip_keyed_come_close(bench->close, trip_keyed_number(bench->table, judged->key));
+	if (bench->statement->shares && trip_keyed_is_near(bench->table, judged->entry))
+		trip_each_close_come(bench, judged);
 	/* Ours and the bit before what others have. Partner: the fence behind their counts, in
 	 * trip_keyed_count(), and this one of theirs. */
 	atomic_thread_fence(memory_order_seq_cst);

@@ -7,9 +7,10 @@
  * that takes it there, and once:
  *
  * - As long as no table has its part of a condition, ceil(N / Q), the sum is below N. Who finds
- *   that its own has, says that the key is close (keyed.h), in a bit that stays; from then on
- *   whoever counts it sums up all tables. That is a look into Q - 1 lines for each chunk that has
- *   the key, from the first part to the trip, and nothing for all other keys.
+ *   that its own has, says that the key is close (keyed.h), in a bit that stays as long as that is
+ *   so (each_close.c); from then on whoever counts it sums up all tables. That is a look into Q - 1
+ *   lines for each chunk that has the key, from the first part to the trip, and nothing for all
+ *   other keys, but for those that share its bit.
  * - Of two that take a key there at once each has a fence between its own count and its look, so
  *   one of them sees both.
  * - Who trips says in its own entry that it is telling, tells, and says that it has told. Who finds
@@ -70,6 +71,10 @@ uint32_t trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
 
 /* Of keys that are held: the ends of those that are due, some at each call. True: more may be. */
 bool trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which);
+
+/* A step of clearing the bits of close keys, where there are several tables: behind a chunk, or
+ * where none came. True: there are more to be done. */
+bool trip_each_close_step(const struct trip_each_poll *poll, uint32_t which, uint32_t looks);
 
 /* What the last one to poll the queue has left, in a table that has been recovered. */
 void trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which);

@@ -6,6 +6,10 @@
 _Static_assert(TRIP_EACH_KEY_CHUNK == TRIP_KEYED_CHUNK, "a chunk of packets is one of keys");
 _Static_assert(TRIP_EACH_KEY_WORDS == TRIP_KEYED_WORDS_MAX, "any key fits");
 
+/* Entries that are looked at for the bits of close keys, behind a chunk, and where none came. */
+#define LOOKS_OF_CHUNK 64u
+#define LOOKS_OF_SWEEP 256u
+
 /* The hand of idle keys goes round in a 320th of the time, by a 100th at each call. */
 #define SWEEPS_IN_IDLE 32768u
 #define SWEEPS_IN_ROUND 102u
@@ -136,6 +140,8 @@ count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_
 		dropped = drop(table_of(poll, which), &taken, packets);
 	if (statement->holds != 0)
 		(void)trip_each_judge_ends(poll, which);
+	if (taken.close != NULL)
+		(void)trip_each_close_step(poll, which, LOOKS_OF_CHUNK);
 	return dropped;
 }
 
@@ -179,6 +185,8 @@ sweep(const struct trip_each_poll *poll, uint32_t which)
 	if (round != 0 && round / SWEEPS_IN_ROUND < pause)
 		pause = round / SWEEPS_IN_ROUND;
 	if (statement->holds != 0 && trip_each_judge_ends(poll, which))
+		pause = 0;
+	if (close_of(poll, statement) != NULL && trip_each_close_step(poll, which, LOOKS_OF_SWEEP))
 		pause = 0;
 	return pause;
 }

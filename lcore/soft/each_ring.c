@@ -14,12 +14,6 @@
 
 _Static_assert(TRIP_EACH_RING_MAX < 1u << TABLE_SHIFT, "a serial ends with one bit more");
 
-static struct trip_each_head *
-head_of(const struct trip_each_ring_at *at, uint32_t table)
-{
-	return (struct trip_each_head *)(at->ring + 1) + table;
-}
-
 static size_t
 close_size(uint32_t n_tables)
 {
@@ -29,7 +23,7 @@ close_size(uint32_t n_tables)
 static _Atomic uint64_t *
 places_of(const struct trip_each_ring_at *at)
 {
-	return (_Atomic uint64_t *)((uintptr_t)head_of(at, at->n_tables) +
+	return (_Atomic uint64_t *)((uintptr_t)trip_each_ring_head(at, at->n_tables) +
 				    close_size(at->n_tables));
 }
 
@@ -70,7 +64,9 @@ trip_each_ring_init(const struct trip_each_ring_at *at)
 _Atomic uint64_t *
 trip_each_ring_close(const struct trip_each_ring_at *at)
 {
-	return at->n_tables > 1 ? (_Atomic uint64_t *)(uintptr_t)head_of(at, at->n_tables) : NULL;
+	return at->n_tables > 1
+		       ? (_Atomic uint64_t *)(uintptr_t)trip_each_ring_head(at, at->n_tables)
+		       : NULL;
 }
 
 /* ---- places -----------------------------------------------------------------------------------
@@ -222,8 +218,8 @@ write_life(const struct trip_each_ring_at *at, const struct trip_each_told *told
 void
 trip_each_ring_write(const struct trip_each_ring_at *at, const struct trip_each_told *told)
 {
-	uint64_t serial =
-		atomic_load_explicit(&head_of(at, told->table)->serial, memory_order_relaxed);
+	uint64_t serial = atomic_load_explicit(
+		&trip_each_ring_head(at, told->table)->serial, memory_order_relaxed);
 	struct trip_each_log *log = log_of(at, told->table, serial);
 
 	atomic_store_explicit(&log->serial, 0, memory_order_relaxed);
@@ -262,7 +258,7 @@ move_on(const struct trip_each_ring_at *at, const _Atomic uint64_t *place, uint6
 
 	if (word >> TURN_SHIFT == 0 || table >= at->n_tables)
 		return;
-	head = head_of(at, table);
+	head = trip_each_ring_head(at, table);
 	serial = atomic_load_explicit(&head->serial, memory_order_acquire);
 	if ((uint16_t)serial == (uint16_t)word &&
 		atomic_load_explicit(place, memory_order_relaxed) == word)
@@ -302,7 +298,7 @@ enum trip_each_tells
 trip_each_ring_tell(const struct trip_each_ring_at *at, const struct trip_each_told *told,
 	uint64_t from, struct trip_each_told *found)
 {
-	struct trip_each_head *head = head_of(at, told->table);
+	struct trip_each_head *head = trip_each_ring_head(at, told->table);
 	uint64_t serial = atomic_load_explicit(&head->serial, memory_order_relaxed);
 	enum trip_each_tells tells = take_place(at, told, serial, from, found);
 
@@ -338,14 +334,15 @@ bool
 trip_each_ring_last(const struct trip_each_ring_at *at, uint32_t table, struct trip_each_told *told)
 {
 	return read_last(at, table,
-		atomic_load_explicit(&head_of(at, table)->serial, memory_order_acquire), told);
+		atomic_load_explicit(&trip_each_ring_head(at, table)->serial, memory_order_acquire),
+		told);
 }
 
 enum trip_each_tells
 trip_each_ring_ask(const struct trip_each_ring_at *at, const struct trip_each_told *told,
 	uint32_t table, struct trip_each_told *found)
 {
-	const struct trip_each_head *head = head_of(at, table);
+	const struct trip_each_head *head = trip_each_ring_head(at, table);
 	uint64_t serial = atomic_load_explicit(&head->serial, memory_order_acquire);
 
 	/* Acquire: what it tells. Partner: the release in trip_each_ring_write(). */
@@ -367,7 +364,7 @@ trip_each_ring_ask(const struct trip_each_ring_at *at, const struct trip_each_to
 bool
 trip_each_ring_settle(const struct trip_each_ring_at *at, uint32_t table)
 {
-	struct trip_each_head *head = head_of(at, table);
+	struct trip_each_head *head = trip_each_ring_head(at, table);
 	uint64_t serial = atomic_load_explicit(&head->serial, memory_order_relaxed);
 
 	if (is_placed(at, table, serial)) {

@@ -76,12 +76,18 @@ _Static_assert(sizeof(struct trip_each_log) + sizeof(struct trip_each_log_life) 
 
 struct trip_each_head {
 	_Alignas(64) _Atomic uint64_t serial; /* of the queue's next trip */
+	/* Of the bits of its close keys (each_close.c): the round in which all were set, the one in
+	 * which they are being, and up to which entry. */
+	_Atomic uint64_t passed, passing, hand;
 };
 
 /* Behind it, in this order: the heads of queues, the bits of keys that are close (keyed.h), places,
  * logs, and their lives. */
 struct trip_each_ring {
 	_Alignas(64) _Atomic uint64_t trips; /* no more than there are */
+	/* Of the bits of close keys: above 32 bits, how often some were cleared; and by which table
+	 * they are being, and 1. And how many keys came close since. */
+	_Atomic uint64_t round, came;
 };
 
 /* Where it is, and what a statement says of it. */
@@ -95,6 +101,12 @@ struct trip_each_ring_at {
 /* `at->ring` is not looked at. */
 size_t trip_each_ring_size(const struct trip_each_ring_at *at);
 void trip_each_ring_init(const struct trip_each_ring_at *at);
+
+static inline struct trip_each_head *
+trip_each_ring_head(const struct trip_each_ring_at *at, uint32_t table)
+{
+	return (struct trip_each_head *)(at->ring + 1) + table;
+}
 
 /* NULL: there is one table. */
 _Atomic uint64_t *trip_each_ring_close(const struct trip_each_ring_at *at);

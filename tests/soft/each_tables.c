@@ -100,6 +100,8 @@ count(struct bed *bed, uint32_t queue, uint64_t key, uint32_t n)
 
 		dropped |= more;
 	}
+	if (chunk.close != NULL)
+		(void)trip_each_close_step(poll, 0, 64);
 	return dropped;
 }
 
@@ -384,6 +386,112 @@ each_06_the_end_is_of_the_rate_that_prolonged(void **state)
 	bed_close(&bed);
 }
 
+#define COUNT 100u
+
+/* As much of a key on a queue as makes it close on two. */
+static void
+count_close(struct bed *bed, uint32_t queue, uint64_t key)
+{
+	(void)count(bed, queue, key, 32);
+	(void)count(bed, queue, key, COUNT / 2 - 32);
+}
+
+static uint32_t
+close_bits(const struct bed *bed)
+{
+	const _Atomic uint64_t *close = trip_each_ring_close(&bed->at);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < TRIP_KEYED_CLOSE_WORDS; i += 2)
+		n += (uint32_t)__builtin_popcountll(close[i] | close[i + 1]);
+	return n;
+}
+
+/* Many keys come close, and go: nobody looks for others by their bits for good. */
+static void
+each_04_bits_of_close_keys_go_with_them(void **state)
+{
+	const struct trip_each_when when = {.count = COUNT};
+	const struct trip_each_attr attr = {
+		.max = 8192, .idle_us = SECOND, .whens = &when, .n_whens = 1};
+	struct bed bed;
+
+	bed_open(&bed, &attr, 2);
+	for (uint64_t key = 1; key <= 8000; key++)
+		count_close(&bed, key % 2, key);
+	assert_true(close_bits(&bed) > 4000);
+	assert_int_equal(trips(&bed), 0);
+	be_silent(&bed, 0, 2 * SECOND, 1000);
+	be_silent(&bed, 1, 2 * SECOND, 1000);
+	/* A thousand more, of which all are there. */
+	for (uint64_t key = 10001; key <= 13000; key++) {
+		count_close(&bed, key % 2, key);
+		be_silent(&bed, 0, 30, 10);
+		be_silent(&bed, 1, 30, 10);
+	}
+	trip_assert_range(close_bits(&bed), 2500, 4500);
+	bed_close(&bed);
+}
+
+/* Of a key that is close, or held, they stay, through all rounds; on a silent queue, too. */
+static void
+each_04_bits_of_close_keys_stay_with_them(void **state)
+{
+	const struct trip_each_when whens[] = {{.count = COUNT}, {.count = 4 * COUNT}};
+	const struct trip_each_act acts[] = {{.op = TRIP_EACH_OP_NONE}, {.op = TRIP_EACH_OP_DROP}};
+	const struct trip_each_attr attr = {
+		.max = 20000, .idle_us = 3600 * SECOND, .whens = whens, .n_whens = 2, .acts = acts};
+	struct bed bed;
+	uint64_t round;
+
+	bed_open(&bed, &attr, 2);
+	count_close(&bed, 0, 7);
+	for (uint32_t i = 0; i < 4 * COUNT / 20; i++)
+		(void)count(&bed, 0, 9, 20);
+	assert_int_equal(trips(&bed), 2);
+	/* Its queue is not polled: nothing is cleared. */
+	for (uint64_t key = 101; key <= 5100; key++)
+		count_close(&bed, 1, key);
+	round = bed.at.ring->round;
+	assert_true(round >> 32 <= 1);
+	for (uint64_t key = 5101; key <= 19000; key++) {
+		count_close(&bed, 1, key);
+		be_silent(&bed, 0, 1000, 100);
+	}
+	assert_true(bed.at.ring->round >> 32 > (round >> 32) + 4);
+	assert_int_equal(trips(&bed), 2);
+	assert_int_equal(count(&bed, 1, 9, 1), 1);
+	(void)count(&bed, 1, 7, 32);
+	assert_int_equal(trips(&bed), 2);
+	(void)count(&bed, 1, 7, COUNT / 2 - 32);
+	assert_int_equal(trips(&bed), 3);
+	bed_close(&bed);
+}
+
+/* Who is killed as he clears them has a follower. */
+static void
+each_04_bits_of_close_keys_are_cleared_by_a_follower(void **state)
+{
+	const struct trip_each_when when = {.count = COUNT};
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = SECOND, .whens = &when, .n_whens = 1};
+	_Atomic uint64_t *close;
+	struct bed bed;
+
+	bed_open(&bed, &attr, 2);
+	(void)count(&bed, 0, 7, 1);
+	close = trip_each_ring_close(&bed.at);
+	memset((void *)(uintptr_t)close, 0xff, TRIP_KEYED_CLOSE_WORDS * sizeof(*close));
+	bed.at.ring->round = UINT64_C(3) << 32 | 2;
+	trip_each_queue_recover(&bed.polls[0], bed.now);
+	assert_int_equal(bed.at.ring->round, UINT64_C(3) << 32 | 2);
+	trip_each_queue_recover(&bed.polls[1], bed.now);
+	assert_int_equal(bed.at.ring->round, UINT64_C(3) << 32);
+	for (uint32_t i = 0; i < TRIP_KEYED_CLOSE_WORDS; i++)
+		assert_int_equal(close[i], i % 2 == 0 ? UINT64_MAX : 0);
+	bed_close(&bed);
+}
+
 int
 main(void)
 {
@@ -396,6 +504,9 @@ main(void)
 		cmocka_unit_test(each_04_nobody_waits_for_lines),
 		cmocka_unit_test(each_06_an_end_hides_no_trip),
 		cmocka_unit_test(each_06_the_end_is_of_the_rate_that_prolonged),
+		cmocka_unit_test(each_04_bits_of_close_keys_go_with_them),
+		cmocka_unit_test(each_04_bits_of_close_keys_stay_with_them),
+		cmocka_unit_test(each_04_bits_of_close_keys_are_cleared_by_a_follower),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
