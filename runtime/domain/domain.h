@@ -108,6 +108,8 @@ struct trip_domain {
 	/* What is counted by keys, by number, and what was closed while a burst may count in it
 	 * (flow/each.h). Under `control`. */
 	struct trip_each *eaches[TRIP_EACH_MAX];
+	/* How many there have been. */
+	uint64_t each_openings;
 	/* Handles of such. */
 	uint32_t n_eaches;
 	/* Of them, those whose hardware engine runs. Under `lock`. */

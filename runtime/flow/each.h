@@ -23,7 +23,9 @@ struct trip_each {
 	/* A copy of ours: what it is, and where its tables are. */
 	struct trip_each_statement statement;
 
-	/* Of who has opened it, under the control lock. Handles that have found it. */
+	/* Of who has opened it, under the control lock: which of all openings it is; handles that
+	 * have found it. */
+	uint64_t opening;
 	uint32_t n_found;
 	/* Queues count it; it has ended, and its tables are held back for bursts under way. */
 	bool shown, held;

@@ -135,6 +135,7 @@ enter(struct trip_each *each)
 	if (error != 0)
 		return error;
 	domain->eaches[each->number] = each;
+	each->opening = ++domain->each_openings;
 	if (each->trips != NULL)
 		trip_fid_hold(&each->trips->fid);
 	for (uint32_t i = 0; i < each->n_ports; i++)

@@ -7,8 +7,8 @@
 
 /* The keys with most, as they were found. */
 struct trip_list_top {
-	/* Of what; one of the same words may have taken its place, which they are true of soon. */
-	struct trip_each_statement of;
+	/* Of which opening (flow/each.h): one of the same words may have taken its place. */
+	uint64_t opening;
 	uint64_t found_ns, took_ns;
 	uint32_t count;
 	struct trip_client_key keys[TRIP_CLIENT_TOP_MAX];

@@ -121,7 +121,7 @@ look(struct trip_list_top *top, const struct trip_each *each, enum trip_each_ran
 
 	if (found < 0)
 		return found;
-	top->of = each->statement;
+	top->opening = each->opening;
 	top->count = (uint32_t)found;
 	for (int i = 0; i < found; i++) {
 		struct trip_client_key *key = &top->keys[i];
@@ -149,7 +149,7 @@ find_top(struct trip_server *server, const struct trip_each *each, enum trip_eac
 	if (*top == NULL && (*top = calloc(1, sizeof(**top))) == NULL)
 		return trip_error_set(
 			ENOMEM, "each \"%s\": no memory for its keys", each->statement.name);
-	if (memcmp(&(*top)->of, &each->statement, sizeof((*top)->of)) != 0 ||
+	if ((*top)->opening != each->opening ||
 		trip_thread_now_ns() - (*top)->found_ns >= PAUSE * (*top)->took_ns)
 		error = look(*top, each, rank);
 	*found = *top;

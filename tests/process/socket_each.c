@@ -207,7 +207,11 @@ a_long_look_is_rare(void **state)
 	top->took_ns = 0;
 	assert_int_equal(top_of("ports", 0, &key, 1), 1);
 	assert_int_equal(key.packets, 2);
-	/* Nor is what was found of one the answer of another. */
+	/* Nor is what was found of one the answer of another, be that as the first was. */
+	top->took_ns = UINT64_MAX / 16;
+	assert_int_equal(trip_each_close(each), 0);
+	each = open_each("ports", &part, 1);
+	assert_int_equal(top_of("ports", 0, &key, 1), 0);
 	top->took_ns = UINT64_MAX / 16;
 	assert_int_equal(trip_each_close(each), 0);
 	each = open_each("other", &part, 1);
