@@ -102,17 +102,21 @@ pass(const struct each_bench *bench, uint64_t round, uint32_t looks)
 bool
 trip_each_close_step(const struct trip_each_poll *poll, uint32_t which, uint32_t looks)
 {
-	const struct each_bench bench = trip_each_judge_bench(poll, which);
-	uint64_t word = atomic_load_explicit(&bench.at.ring->round, memory_order_acquire);
-	const struct trip_each_head *head = trip_each_ring_head(&bench.at, bench.own);
+	const struct trip_each_ring *ring =
+		trip_each_statement_ring(poll->zone, &poll->zone->statements[which]).ring;
+	uint64_t word = atomic_load_explicit(&ring->round, memory_order_acquire);
+	uint64_t came = atomic_load_explicit(&ring->came, memory_order_relaxed);
+	const struct trip_each_head *head;
+	struct each_bench bench;
 
-	/* They are being cleared. */
-	if ((uint32_t)word != 0)
+	/* There was no round yet, nor is one due, as it mostly is; or they are being cleared. */
+	if ((word == 0 && came < MANY) || (uint32_t)word != 0)
 		return false;
+	bench = trip_each_judge_bench(poll, which);
+	head = trip_each_ring_head(&bench.at, bench.own);
 	if (atomic_load_explicit(&head->passed, memory_order_relaxed) != word >> ROUND_SHIFT)
 		return pass(&bench, word >> ROUND_SHIFT, looks);
-	if (__builtin_expect(
-		    atomic_load_explicit(&bench.at.ring->came, memory_order_relaxed) >= MANY, 0))
+	if (came >= MANY)
 		begin(&bench, word);
 	return false;
 }
