@@ -48,6 +48,7 @@
 
 #include <trip_domain.h>
 #include <trip_port.h>
+#include <trip_work.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -160,22 +161,40 @@ enum trip_each_op {
 	 * until it is idle, as others have to know. Takes 24 bytes of each key.
 	 */
 	TRIP_EACH_OP_RESET,
+	/**
+	 * It passes up to a rate, on all queues together, and the rest of its packets is dropped.
+	 * What the rate makes in 100 ms may come at once, and so may a packet that is larger than
+	 * that. Takes 16 bytes of each key.
+	 */
+	TRIP_EACH_OP_POLICE,
 };
 
 /**
  * What a condition does to a key that trips by it. A drop with a time ends when that is over: no
  * packet that comes then is dropped. With a condition that is a rate, each packet that is above it
  * has the time begin anew; and when it is over the key may trip again. Of two that drop a key, the
- * one that ends last prevails, and its end alone is told.
+ * one that ends last prevails, and its end alone is told. All that lasts and a statement's
+ * conditions do is the same: a drop, one rate, or nothing.
  */
 struct trip_each_act {
 	enum trip_each_op op;
-	/** 0. */
-	uint32_t reserved;
-	/** Of a drop: microseconds, up to 2^48; 0: for ever. */
-	uint64_t time_us;
-	/** 0. */
-	uint64_t more[2];
+	/** With TRIP_EACH_OP_POLICE: an enum trip_police_unit; else 0. */
+	uint32_t unit;
+	union {
+		/** Of a drop: microseconds, up to 2^48; 0: for ever. */
+		uint64_t time_us;
+		/** Of a police: a second, 1 to TRIP_POLICE_MAX. */
+		uint64_t rate;
+	};
+	/**
+	 * With a condition that is a rate: what it begins, be that nothing but that it is told,
+	 * ends when less than so much came in `until_us`, of what the rate is of: never sooner, and
+	 * where less came in twice that time at the latest. Each queue judges what it has seen
+	 * itself. That end is told, and what came before it is in no other trip. 1 to 2^48 - 1 of
+	 * what the rate is of, and microseconds up to 2^48; 0, and 0: there is none. Takes 8 bytes
+	 * of each key.
+	 */
+	uint64_t until_count, until_us;
 };
 
 /** What becomes of packets of new keys where there is no room for these. */
@@ -384,7 +403,7 @@ struct trip_each_event {
  * @return
  *   0, or -EINVAL: the key, `max`, `rank`, `idle_us`, `trips_kept`, `events_kept`, `full`, a
  *   condition or what that does is none, or an unknown attribute `size`; -ENOTSUP: a second
- *   condition with a rate.
+ *   condition with a rate, or conditions that do different things that last.
  */
 int trip_each_footprint(const struct trip_each_attr *attr, uint32_t n_queues, uint64_t *bytes);
 

@@ -107,6 +107,9 @@ has_memos(const struct trip_keyed_attr *attr)
 {
 	uint32_t needed = attr->anew != 0 ? attr->anew - 1u + TRIP_KEYED_ANEW_WORDS : 0;
 
+	if (attr->bucket != 0 && attr->bucket + 1u > needed)
+		needed = attr->bucket + 1u;
+	needed = attr->window > needed ? attr->window : needed;
 	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++)
 		needed = attr->next[i] > needed ? attr->next[i] : needed;
 	return needed <= attr->memos && attr->memos <= TRIP_KEYED_MEMOS_MAX;
@@ -162,6 +165,16 @@ limit_of(uint64_t given, uint64_t *lowest)
 	return limit;
 }
 
+static bool
+tells_again(const struct trip_keyed_attr *attr)
+{
+	uint8_t again = attr->anew;
+
+	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++)
+		again |= attr->next[i];
+	return again != 0;
+}
+
 static void
 init_limits(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 {
@@ -177,7 +190,7 @@ init_limits(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 	table->told_rate = attr->rate != 0 ? UINT64_C(1) << attr->rate_limit : 0;
 	table->told_all |= (uint8_t)table->told_rate;
 	/* Never all is told of a key that may begin anew, or has a limit that grows. */
-	if (attr->memos != 0)
+	if (tells_again(attr))
 		table->told_all |= 1u << TRIP_KEYED_LIMITS;
 }
 
@@ -200,6 +213,8 @@ lay_out(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 	table->memos_at = words_of_entries(attr);
 	memcpy(table->next, attr->next, sizeof(table->next));
 	table->anew = attr->anew;
+	table->window = attr->window;
+	table->bucket = attr->bucket;
 	table->notes = attr->notes;
 	table->notes_at = words_of_all(attr);
 }
@@ -218,6 +233,11 @@ init_holds(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 	table->hold_stride = has_spare ? table->stride : table->rest_stride;
 	table->hold_max = attr->hold_max;
 	table->hold_of_rate = attr->hold_of_rate;
+	table->hold_count = attr->hold_count;
+	table->police = attr->police;
+	table->own = attr->own;
+	table->n_tables = attr->n_tables;
+	table->pitch = attr->pitch;
 	table->hold_round = attr->hold_round < TRIP_KEYED_HOLD_ROUND_MAX
 				    ? attr->hold_round
 				    : TRIP_KEYED_HOLD_ROUND_MAX;
@@ -383,6 +403,12 @@ trip_keyed_forget(struct trip_keyed *table, uint32_t entry)
 }
 
 void
+trip_keyed_empty(struct trip_keyed *table, uint32_t entry)
+{
+	keyed_store(&keyed_rest(table, entry)[KEYED_BUCKET], table->now * table->rate);
+}
+
+void
 trip_keyed_stay(struct trip_keyed *table, uint32_t entry)
 {
 	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
@@ -479,6 +505,7 @@ trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keye
 	reading->told = keyed_told(error);
 	reading->telling = keyed_told(error >> KEYED_TELLING_SHIFT);
 	reading->error = error >> KEYED_STATE_BITS;
+	reading->at = entry;
 	for (uint32_t i = 0; i < table->memos; i++)
 		reading->memos[i] =
 			atomic_load_explicit(&keyed_memos(table, entry)[i], memory_order_acquire);

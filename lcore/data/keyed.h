@@ -148,6 +148,9 @@ enum trip_keyed_anew {
 #define TRIP_KEYED_STAYS 0x20u
 /* Of a mark: by which limit it is held; where a rate prolongs that it is the rate's. */
 #define TRIP_KEYED_MARK_BY (TRIP_KEYED_LIMITS - 1)
+/* Likewise, of one that is held: its packets pass, or do so up to a rate; else they are dropped. */
+#define TRIP_KEYED_PASSES 0x10u
+#define TRIP_KEYED_POLICED 0x08u
 /* Held for ever; a hold of a time is shorter than that of which the hand has a notion. */
 #define TRIP_KEYED_EVER UINT64_MAX
 #define TRIP_KEYED_HOLD_ROUND_MAX (UINT64_C(1) << 32)
@@ -177,12 +180,21 @@ struct trip_keyed_attr {
 	 * 0: it never does. */
 	bool holds;
 	uint64_t hold_max, hold_of_rate, hold_round;
+	/* Not 0: who has told to be over the rate, and is held, is so for `hold_of_rate` from then
+	 * on where so much came since that began, or was prolonged; a memo counts that. */
+	uint64_t hold_count;
+	/* What those that are policed pass at (police.h), and the first of two memos: their bucket,
+	 * and whose they take from, trip_keyed_place(); 0: their own. */
+	uint64_t police;
+	/* Which of so many tables it is that lie one behind the other, `pitch` bytes apart. */
+	uint32_t own, n_tables;
+	uint64_t pitch;
 	/* Packets that are refused are to be dropped. */
 	bool closed;
 	/* Words of an entry; of these, and 1: which says from what on it is over a limit; and the
 	 * first of those that a beginning anew has. 0: none does. */
 	uint32_t memos;
-	uint8_t next[TRIP_KEYED_LIMITS], anew;
+	uint8_t next[TRIP_KEYED_LIMITS], anew, window, bucket;
 	/* How many of the last notes are kept; 0: none is made. */
 	uint32_t notes;
 	uint64_t secret[2];
@@ -209,6 +221,7 @@ struct trip_keyed_entry {
 	uint8_t mark;
 	/* Limits, a bit each: what it was told to be over, and what somebody is about to tell. */
 	uint8_t told, telling;
+	uint32_t at; /* which it is */
 	uint64_t memos[TRIP_KEYED_MEMOS_MAX];
 };
 
@@ -275,6 +288,21 @@ void trip_keyed_write(struct trip_keyed *table, uint32_t entry, uint32_t memo, u
 
 /* Nothing of it has been told, and its bucket is empty; what is being told stays. */
 void trip_keyed_forget(struct trip_keyed *table, uint32_t entry);
+
+/* Its bucket is empty. */
+void trip_keyed_empty(struct trip_keyed *table, uint32_t entry);
+
+/* An entry of one of the tables, as a word that is not 0. */
+static inline uint64_t
+trip_keyed_place(uint32_t table, uint32_t entry)
+{
+	return (uint64_t)(table + 1) << 32 | entry;
+}
+
+/* Whether a packet of a key that is policed passes: it takes from the key's bucket, which may be in
+ * another table. Where the key is there no more, it is its own. */
+bool trip_keyed_polices(
+	const struct trip_keyed *table, uint32_t entry, uint32_t bytes, uint64_t now);
 
 /* It stays until it is idle. */
 void trip_keyed_stay(struct trip_keyed *table, uint32_t entry);

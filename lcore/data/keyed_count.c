@@ -171,6 +171,24 @@ spill(const struct trip_keyed *table, uint32_t entry)
 		keyed_spill(table, entry);
 }
 
+/* A packet of a key that is held, which is above the rate; or with which as much came as has to. */
+static bool
+lasts_longer(const struct trip_keyed *table, uint32_t entry, uint32_t bytes, bool rate)
+{
+	_Atomic uint64_t *window;
+	uint64_t told, came;
+
+	if (table->hold_of_rate == 0 || table->window == 0)
+		return rate && table->hold_of_rate != 0;
+	told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
+	if ((told & table->told_rate) == 0)
+		return false;
+	window = &keyed_memos(table, entry)[table->window - 1];
+	came = keyed_load(window) + (table->cost_byte != 0 ? bytes : 1);
+	keyed_store(window, came < table->hold_count ? came : 0);
+	return came >= table->hold_count;
+}
+
 /* It is held by the rate from here on, if that was told: so the end is that of the rate. */
 static void
 prolong(const struct trip_keyed *table, uint32_t entry, uint64_t until)
@@ -190,19 +208,24 @@ static void
 add_held(struct counting *counting, uint32_t entry, uint32_t packet, bool rate)
 {
 	const struct trip_keyed *table = counting->table;
-	_Atomic uint64_t *hold = keyed_hold(table, entry);
-	uint64_t until = keyed_load(hold), longer = counting->now + table->hold_of_rate;
-	uint8_t told;
+	uint64_t until = keyed_load(keyed_hold(table, entry));
+	uint64_t longer = counting->now + table->hold_of_rate;
+	uint32_t bytes = counting->view.bytes[packet];
+	uint8_t told, mark = keyed_mark(table, entry);
 
 	if (counting->now >= until) {
 		counting->over |= 1u << packet;
 		return;
 	}
-	if (rate && table->hold_of_rate != 0 && longer > until)
+	if (lasts_longer(table, entry, bytes, rate) && longer > until)
 		prolong(table, entry, longer);
 	if (rate)
 		spill(table, entry);
-	counting->dropped |= 1u << packet;
+	if ((mark & TRIP_KEYED_POLICED) != 0)
+		counting->dropped |=
+			(uint32_t)!trip_keyed_polices(table, entry, bytes, counting->now) << packet;
+	else if ((mark & TRIP_KEYED_PASSES) == 0)
+		counting->dropped |= 1u << packet;
 	told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
 	counting->settled |= (uint32_t)(told == table->told_all) << packet;
 }

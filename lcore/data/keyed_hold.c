@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Keys that are held: keyed.h says until when, and where that is. */
 #include "keyed_priv.h"
+#include "police.h"
 
 /* A call looks at such a part of all entries at most, as at idle ones. */
 #define PART KEYED_SWEEP_PART
@@ -116,6 +117,52 @@ trip_keyed_ended(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint
 	/* Of what there was no room for. */
 	table->hold_due += looks * table->hold_round;
 	return n;
+}
+
+/* ---- policed ----------------------------------------------------------------------------------
+ */
+
+/* The bucket of a key: that of the entry which it takes from, as long as that is the key's. */
+static _Atomic uint64_t *
+bucket_of(const struct trip_keyed *table, uint32_t entry)
+{
+	_Atomic uint64_t *own = &keyed_memos(table, entry)[table->bucket - 1];
+	uint64_t place = keyed_load(&own[1]), differ;
+	uint32_t which = (uint32_t)(place >> 32) - 1, at = (uint32_t)place;
+	const struct trip_keyed *other;
+
+	/* Another process may have written there. */
+	if (place == 0 || which >= table->n_tables || at >= table->capacity)
+		return own;
+	other = (const struct trip_keyed *)((uintptr_t)table - table->own * table->pitch +
+					    which * table->pitch);
+	differ = keyed_packets(keyed_load(&keyed_entry(other, at)[KEYED_PACKETS])) == 0;
+	for (uint32_t i = 0; i < table->words; i++)
+		differ |= keyed_load(&keyed_entry(other, at)[KEYED_KEY + i]) ^
+			  keyed_load(&keyed_entry(table, entry)[KEYED_KEY + i]);
+	return differ == 0 ? &keyed_memos(other, at)[table->bucket - 1] : own;
+}
+
+bool
+trip_keyed_polices(const struct trip_keyed *table, uint32_t entry, uint32_t bytes, uint64_t now)
+{
+	const uint64_t word = table->police, ticks = now * 1000 * TRIP_POLICE_TICKS;
+	uint64_t burst = trip_police_burst(word), cost = trip_police_cost(word, bytes), ahead;
+	_Atomic uint64_t *bucket;
+	uint64_t full;
+
+	/* Another process may have written that it is policed. */
+	if (table->bucket == 0)
+		return true;
+	bucket = bucket_of(table, entry);
+	full = keyed_load(bucket);
+	do {
+		ahead = trip_police_ahead(full, ticks);
+		if (ahead != 0 && ahead + cost > burst)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(
+		bucket, &full, ticks + ahead + cost, memory_order_relaxed, memory_order_relaxed));
+	return true;
 }
 
 void

@@ -103,8 +103,10 @@ struct trip_keyed {
 	/* Of memos: how many an entry has, and words from the first entry; what of them is so, and
 	 * 1. */
 	uint32_t memos;
-	uint8_t next[TRIP_KEYED_LIMITS], anew;
+	uint8_t next[TRIP_KEYED_LIMITS], anew, window, bucket;
 	uint64_t memos_at;
+	uint64_t hold_count, police, pitch;
+	uint32_t own, n_tables;
 	/* Of notes: how many are kept, and words from the first entry. */
 	uint32_t notes;
 	uint64_t notes_at;

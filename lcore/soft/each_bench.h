@@ -32,6 +32,7 @@ struct each_judged {
 	uint64_t life, anew_packets, anew_bytes, next[TRIP_EACH_WHENS_MAX];
 	uint64_t held;   /* by others, until then; 0: it is not */
 	uint8_t held_by; /* their mark */
+	uint64_t bucket; /* where that is policed (keyed.h); 0: nowhere else */
 	uint64_t from;   /* trips before it was looked at */
 	/* Its packets in the chunk, and which of them are dropped, a bit each. */
 	uint32_t in_chunk, dropped;
@@ -85,6 +86,13 @@ void trip_each_judge_key(const struct each_bench *bench, struct each_judged *jud
 /* The counter is at or above the number of trips; from here on it need not be told of this one. */
 void trip_each_judge_raise(const struct each_bench *bench, uint64_t trips);
 
+/* It may be told again and again, or begin anew. */
+static inline bool
+each_is_told_again(const struct trip_each_statement *statement)
+{
+	return (statement->again | statement->anew) != 0;
+}
+
 /* ---- each_close.c ---- */
 
 /* Others have to look at the key. */
@@ -123,6 +131,10 @@ bool trip_each_anew_add(const struct each_bench *bench, struct each_judged *judg
 	const struct trip_keyed_entry *reading);
 
 /* ---- each_hold.c ---- */
+
+/* What has to be done to these packets of it, as our entry is held. */
+void trip_each_hold_do(
+	const struct each_bench *bench, struct each_judged *judged, uint32_t packets);
 
 /* A condition that holds keys has been reached; before that is told. */
 void trip_each_hold_begin(

@@ -7,7 +7,12 @@
 #define MARK_OWNED 0x40u
 #define MARK_WHEN TRIP_KEYED_MARK_BY
 
+/* And what is done to it. */
+#define MARK_DOES (TRIP_KEYED_PASSES | TRIP_KEYED_POLICED)
+
 _Static_assert(TRIP_EACH_WHENS_MAX - 1 == MARK_WHEN, "any condition");
+_Static_assert(
+	((MARK_HELD | MARK_OWNED | MARK_WHEN) & (MARK_DOES | TRIP_KEYED_STAYS)) == 0, "a bit each");
 
 static void
 hold(const struct each_bench *bench, struct each_judged *judged, uint64_t until, uint8_t mark)
@@ -16,6 +21,87 @@ hold(const struct each_bench *bench, struct each_judged *judged, uint64_t until,
 	judged->own.mark = mark;
 	trip_each_close_come(bench, judged);
 	trip_keyed_hold(bench->table, judged->entry, until, mark);
+}
+
+/* Packets that counting has not found to be of a key that is held: they go for its time as well. */
+static void
+note_in_window(const struct each_bench *bench, struct each_judged *judged, uint32_t packets)
+{
+	const struct trip_each_statement *statement = bench->statement;
+	uint32_t when = judged->own.mark & MARK_WHEN;
+	const struct trip_each_act *act = &statement->acts[when];
+	struct trip_keyed_entry now;
+	uint64_t came;
+
+	if (act->until_us == 0 || packets == 0 ||
+		!trip_keyed_read(bench->table, judged->entry, &now))
+		return;
+	came = now.memos[statement->window - 1];
+	for (; packets != 0; packets &= packets - 1)
+		came += statement->whens[when].of == TRIP_EACH_BYTES
+				? bench->chunk->bytes[__builtin_ctz(packets)]
+				: 1;
+	if (came >= act->until_count) {
+		came = 0;
+		if (bench->poll->now + act->until_us > judged->own.hold)
+			hold(bench, judged, bench->poll->now + act->until_us, judged->own.mark);
+	}
+	trip_keyed_write(bench->table, judged->entry, statement->window - 1u, came);
+}
+
+void
+trip_each_hold_do(const struct each_bench *bench, struct each_judged *judged, uint32_t packets)
+{
+	uint64_t now = bench->poll->now;
+
+	note_in_window(bench, judged, packets);
+	if ((judged->own.mark & TRIP_KEYED_PASSES) != 0)
+		return;
+	if ((judged->own.mark & TRIP_KEYED_POLICED) == 0) {
+		judged->dropped |= packets;
+		return;
+	}
+	for (; packets != 0; packets &= packets - 1) {
+		uint32_t at = (uint32_t)__builtin_ctz(packets);
+
+		if (!trip_keyed_polices(bench->table, judged->entry, bench->chunk->bytes[at], now))
+			judged->dropped |= 1u << at;
+	}
+}
+
+/* Where it is policed from; and nothing has come yet. */
+static void
+begin(const struct each_bench *bench, struct each_judged *judged, uint64_t bucket)
+{
+	const struct trip_each_statement *statement = bench->statement;
+
+	if (statement->window != 0)
+		trip_keyed_write(bench->table, judged->entry, statement->window - 1u, 0);
+	if (statement->bucket == 0)
+		return;
+	if (bucket == trip_keyed_place(bench->own, judged->entry))
+		bucket = 0;
+	if (bucket == 0)
+		trip_keyed_write(bench->table, judged->entry, statement->bucket - 1u, 0);
+	trip_keyed_write(bench->table, judged->entry, statement->bucket, bucket);
+	judged->own.memos[statement->bucket] = bucket;
+}
+
+/* Of a statement that is the same for all, whatever another process has written. */
+static uint8_t
+does_of(const struct each_bench *bench)
+{
+	const struct trip_each_statement *statement = bench->statement;
+	uint32_t one = statement->holds != 0 ? (uint32_t)__builtin_ctz(statement->holds) : 0;
+
+	switch (statement->acts[one % TRIP_EACH_WHENS_MAX].op) {
+	case TRIP_EACH_OP_POLICE:
+		return TRIP_KEYED_POLICED;
+	case TRIP_EACH_OP_DROP:
+		return 0;
+	default:
+		return TRIP_KEYED_PASSES;
+	}
 }
 
 static bool
@@ -27,19 +113,30 @@ is_held(const struct each_judged *judged, uint64_t now)
 void
 trip_each_hold_begin(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
-	uint64_t time = bench->statement->acts[when].time_us, now = bench->poll->now;
+	const struct trip_each_act *act = &bench->statement->acts[when];
+	uint64_t time = trip_each_act_time(act), now = bench->poll->now;
 	uint64_t until = time != 0 ? now + time : TRIP_KEYED_EVER;
 
 	if (is_held(judged, now) && judged->own.hold > until)
 		return;
-	hold(bench, judged, until, (uint8_t)(MARK_HELD | MARK_OWNED | when));
+	if (!is_held(judged, now))
+		begin(bench, judged, judged->held != 0 ? judged->bucket : 0);
+	hold(bench, judged, until, (uint8_t)(MARK_HELD | MARK_OWNED | does_of(bench) | when));
 }
 
 void
 trip_each_hold_disown(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
-	if (judged->own.mark != 0 && (judged->own.mark & MARK_WHEN) == when)
-		hold(bench, judged, judged->own.hold, judged->own.mark & (uint8_t)~MARK_OWNED);
+	if (judged->own.mark == 0 || (judged->own.mark & MARK_WHEN) != when)
+		return;
+	/* Both have begun: they take from the bucket of who has told. */
+	if (bench->statement->bucket != 0 && bench->close != NULL) {
+		trip_each_judge_look(bench, judged);
+		if ((judged->held_by & MARK_OWNED) != 0 && judged->held != 0 &&
+			judged->own.memos[bench->statement->bucket] == 0)
+			begin(bench, judged, judged->bucket);
+	}
+	hold(bench, judged, judged->own.hold, judged->own.mark & (uint8_t)~MARK_OWNED);
 }
 
 void
@@ -50,8 +147,10 @@ trip_each_hold_join(const struct each_bench *bench, struct each_judged *judged)
 	if (judged->held == 0)
 		return;
 	if (!is_held(judged, now)) {
-		judged->dropped |= judged->in_chunk;
-		hold(bench, judged, judged->held, MARK_HELD | (judged->held_by & MARK_WHEN));
+		begin(bench, judged, judged->bucket);
+		hold(bench, judged, judged->held,
+			MARK_HELD | (judged->held_by & MARK_WHEN) | does_of(bench));
+		trip_each_hold_do(bench, judged, judged->in_chunk);
 	}
 }
 
@@ -73,6 +172,9 @@ release(const struct each_bench *bench, struct each_judged *judged)
 {
 	const struct trip_each_statement *statement = bench->statement;
 
+	/* What came by then is in no other beginning. */
+	if (statement->window != 0 && (judged->own.told & statement->rates) != 0)
+		trip_keyed_empty(bench->table, judged->entry);
 	judged->own.told &= (uint8_t) ~(statement->rates & statement->holds);
 	if (judged->own.mark != 0)
 		trip_keyed_release(bench->table, judged->entry);
@@ -88,8 +190,8 @@ go_on(const struct each_bench *bench, struct each_judged *judged)
 
 	if ((judged->held_by & MARK_OWNED) != 0)
 		mark = judged->held_by & (uint8_t)~MARK_OWNED;
-	judged->dropped |= judged->in_chunk;
-	hold(bench, judged, judged->held, mark);
+	hold(bench, judged, judged->held, (mark & (uint8_t)~MARK_DOES) | does_of(bench));
+	trip_each_hold_do(bench, judged, judged->in_chunk);
 }
 
 void

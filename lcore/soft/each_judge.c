@@ -20,7 +20,7 @@ trip_each_judge_bench(const struct trip_each_poll *poll, uint32_t which)
 /* Of the key's last life, by others; a rate is told as long as their bucket has not been emptied,
  * or they hold the key. */
 static void
-add_other(const struct each_bench *bench, struct each_judged *judged,
+add_other(const struct each_bench *bench, struct each_judged *judged, uint32_t table,
 	const struct trip_keyed_entry *reading)
 {
 	const struct trip_each_statement *statement = bench->statement;
@@ -37,6 +37,9 @@ add_other(const struct each_bench *bench, struct each_judged *judged,
 	if (is_held && until > judged->held) {
 		judged->held = until;
 		judged->held_by = reading->mark;
+		judged->bucket = trip_keyed_place(table, reading->at);
+		if (statement->bucket != 0 && reading->memos[statement->bucket] != 0)
+			judged->bucket = reading->memos[statement->bucket];
 	}
 	judged->told |= told;
 }
@@ -66,8 +69,9 @@ look_at_others(const struct each_bench *bench, struct each_judged *judged)
 		judged->packets += reading.packets;
 		judged->bytes += reading.bytes;
 		judged->telling |= reading.telling;
-		if (bench->statement->memos == 0 || trip_each_anew_add(bench, judged, &reading))
-			add_other(bench, judged, &reading);
+		if (!each_is_told_again(bench->statement) ||
+			trip_each_anew_add(bench, judged, &reading))
+			add_other(bench, judged, i, &reading);
 	}
 }
 
@@ -82,7 +86,7 @@ trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged)
 	judged->life = 0;
 	judged->anew_packets = judged->anew_bytes = 0;
 	memset(judged->next, 0, sizeof(judged->next));
-	if (bench->statement->memos != 0)
+	if (each_is_told_again(bench->statement))
 		(void)trip_each_anew_add(bench, judged, &judged->own);
 	if (bench->close == NULL)
 		return;
@@ -245,9 +249,13 @@ trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 	bool holds = (bench->statement->holds & each_bit_of(when)) != 0;
 	enum trip_each_tells tells;
 
+	/* What comes of a key that is held counting knows. */
 	if (holds) {
+		bool was_held = judged->own.mark != 0 && judged->own.hold > bench->poll->now;
+
 		trip_each_hold_begin(bench, judged, when);
-		judged->dropped |= behind(bench, judged, when);
+		if (!was_held)
+			trip_each_hold_do(bench, judged, behind(bench, judged, when));
 	}
 	tells = trip_each_judge_tell(bench, judged, when);
 	if (holds && tells == TRIP_EACH_KNOWN)
@@ -326,11 +334,11 @@ trip_each_judge_key(const struct each_bench *bench, struct each_judged *judged)
 	if (judged->own.mark != 0 && judged->own.hold <= bench->poll->now)
 		trip_each_hold_settle(bench, judged);
 	/* What is told by a rate that holds keys is so while it does. */
-	if (judged->own.told == all && statement->memos == 0)
+	if (judged->own.told == all && !each_is_told_again(statement))
 		return;
 	for (unsigned int looks = 0; again && looks < EACH_LOOKS; looks++) {
 		trip_each_judge_look(bench, judged);
-		if (statement->memos != 0) {
+		if (each_is_told_again(statement)) {
 			if (ask_of_anew(bench, judged))
 				continue;
 			trip_each_anew_join(bench, judged);
@@ -350,7 +358,7 @@ is_held_elsewhere(const struct each_bench *bench, const uint64_t *key)
 		return false;
 	memcpy(judged.key, key, bench->statement->key.words * sizeof(*key));
 	look_at_others(bench, &judged);
-	return judged.held != 0;
+	return judged.held != 0 && (judged.held_by & (TRIP_KEYED_PASSES | TRIP_KEYED_POLICED)) == 0;
 }
 
 /* Packets of a chunk, by their keys. */

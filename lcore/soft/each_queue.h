@@ -70,7 +70,7 @@ struct trip_each_statement {
 	 * again, and, behind 1, when it began anew. */
 	uint8_t again, anew;
 	uint32_t memos;
-	uint8_t next[TRIP_EACH_WHENS_MAX], life;
+	uint8_t next[TRIP_EACH_WHENS_MAX], life, window, bucket;
 	enum trip_each_full full;
 	uint32_t kept;
 	uint32_t events_kept; /* by each table */
@@ -119,13 +119,22 @@ trip_each_table(const struct trip_each_zone *zone, uint32_t line)
 	return (struct trip_keyed *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE);
 }
 
+/* Microseconds for which what a condition does lasts, at first; 0: for ever. */
+static inline uint64_t
+trip_each_act_time(const struct trip_each_act *act)
+{
+	if (act->until_us != 0)
+		return act->until_us;
+	return act->op == TRIP_EACH_OP_DROP ? act->time_us : 0;
+}
+
 /* What its trips take; 0: it has no conditions. */
 static inline uint32_t
 trip_each_statement_ring_lines(const struct trip_each_statement *statement)
 {
 	const struct trip_each_ring_at at = {.kept = statement->kept,
 		.n_tables = statement->n_tables,
-		.lives = statement->memos != 0};
+		.lives = (statement->again | statement->anew) != 0};
 
 	return statement->n_whens > 0 ? (uint32_t)(trip_each_ring_size(&at) / TRIP_EACH_LINE) : 0;
 }
@@ -148,7 +157,7 @@ trip_each_statement_ring(
 		.ring = (struct trip_each_ring *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE),
 		.kept = statement->kept,
 		.n_tables = statement->n_tables,
-		.lives = statement->memos != 0,
+		.lives = (statement->again | statement->anew) != 0,
 		.anew = statement->anew};
 }
 

@@ -193,8 +193,10 @@ make_tables(struct trip_each *each)
 		attr.secret[0] ^= rte_rdtsc();
 		attr.secret[1] ^= (uintptr_t)each;
 	}
-	for (uint32_t i = 0; i < statement->n_tables; i++)
+	for (uint32_t i = 0; i < statement->n_tables; i++) {
+		attr.own = i;
 		(void)trip_keyed_init(trip_each_table_at(each, i), &attr);
+	}
 }
 
 static void

@@ -8,8 +8,11 @@
 
 #include "domain/error.h"
 #include "flow/each.h"
+#include "police.h"
 
 #define KEPT_DEFAULT 1024u
+/* As flows have it that say none. */
+#define POLICE_BURST_MS 100u
 
 static const char *
 name_of(const struct trip_each_attr *attr)
@@ -59,18 +62,26 @@ trip_each_keyed(const struct trip_each_statement *statement)
 		.closed = statement->full == TRIP_EACH_CLOSED,
 		.notes = statement->events_kept,
 		.memos = statement->memos,
-		.anew = statement->life};
+		.anew = statement->life,
+		.window = statement->window,
+		.bucket = statement->bucket,
+		.n_tables = statement->n_tables,
+		.pitch = (uint64_t)statement->table_lines * TRIP_EACH_LINE};
 
 	memcpy(attr.next, statement->next, sizeof(attr.next));
 	for (uint32_t i = 0; i < statement->n_whens; i++) {
 		const struct trip_each_when *when = &statement->whens[i];
 		const struct trip_each_act *act = &statement->acts[i];
+		uint64_t time = trip_each_act_time(act);
 
-		if (act->op == TRIP_EACH_OP_DROP)
-			attr.hold_max = act->time_us == 0 ? TRIP_KEYED_EVER
-							  : RTE_MAX(attr.hold_max, act->time_us);
+		if ((statement->holds >> i & 1) != 0)
+			attr.hold_max = time == 0 ? TRIP_KEYED_EVER : RTE_MAX(attr.hold_max, time);
+		if (act->op == TRIP_EACH_OP_POLICE)
+			attr.police = trip_police_word(
+				act->rate, act->unit == TRIP_POLICE_UNIT_PACKETS, POLICE_BURST_MS);
 		if (when->rate != 0) {
-			attr.hold_of_rate = act->time_us;
+			attr.hold_of_rate = time;
+			attr.hold_count = act->until_count;
 			attr.rate_limit = i;
 			attr.rate_of_bytes = when->of == TRIP_EACH_BYTES;
 			attr.rate = when->rate;
@@ -210,24 +221,91 @@ check_kept(const struct trip_each_attr *attr)
 }
 
 static int
-check_act(const struct trip_each_attr *attr, uint32_t at)
+check_police(const struct trip_each_attr *attr, uint32_t at)
 {
 	const struct trip_each_act *act = &attr->acts[at];
 
-	if ((unsigned int)act->op > TRIP_EACH_OP_RESET)
+	if (act->unit != TRIP_POLICE_UNIT_BITS && act->unit != TRIP_POLICE_UNIT_PACKETS)
+		return trip_error_set(EINVAL,
+			"each \"%s\": condition %" PRIu32 " polices unit %" PRIu32
+			", which is unknown",
+			name_of(attr), at, act->unit);
+	return act->rate >= 1 && act->rate <= TRIP_POLICE_MAX
+		       ? 0
+		       : trip_error_set(EINVAL,
+				 "each \"%s\": condition %" PRIu32 " polices at %" PRIu64
+				 ", which is not in 1 to 2^40 - 1",
+				 name_of(attr), at, act->rate);
+}
+
+static int
+check_until(const struct trip_each_attr *attr, uint32_t at)
+{
+	const struct trip_each_act *act = &attr->acts[at];
+	bool has_time = act->op == TRIP_EACH_OP_DROP && act->time_us != 0;
+
+	if (attr->whens[at].rate == 0 || act->op == TRIP_EACH_OP_RESET || has_time)
+		return trip_error_set(EINVAL,
+			"each \"%s\": condition %" PRIu32 " has an end, and %s", name_of(attr), at,
+			has_time                    ? "a time"
+			: attr->whens[at].rate == 0 ? "no rate"
+						    : "does nothing that lasts");
+	if (act->until_us >= 1 && act->until_us <= TRIP_KEYED_IDLE_MAX && act->until_count >= 1 &&
+		act->until_count <= TRIP_KEYED_PACKETS_MAX)
+		return 0;
+	return trip_error_set(EINVAL,
+		"each \"%s\": condition %" PRIu32 ": until_count %" PRIu64
+		" is not in 1 to 2^48 - 1, or until_us %" PRIu64 " not in 1 to 2^48",
+		name_of(attr), at, act->until_count, act->until_us);
+}
+
+/* An entry is held in one manner. */
+static int
+check_lasting(const struct trip_each_attr *attr, const struct trip_each_statement *statement)
+{
+	uint32_t first = statement->holds != 0 ? (uint32_t)__builtin_ctz(statement->holds) : 0;
+	const struct trip_each_act *one = &statement->acts[first];
+
+	for (uint32_t i = first + 1; i < attr->n_whens; i++) {
+		const struct trip_each_act *other = &statement->acts[i];
+
+		if ((statement->holds >> i & 1) == 0 ||
+			(one->op == other->op &&
+				(one->op != TRIP_EACH_OP_POLICE ||
+					(one->rate == other->rate && one->unit == other->unit))))
+			continue;
+		return trip_error_set(ENOTSUP,
+			"each \"%s\": what conditions %" PRIu32 " and %" PRIu32
+			" do lasts, and is not the same",
+			name_of(attr), first, i);
+	}
+	return 0;
+}
+
+static int
+check_act(const struct trip_each_attr *attr, uint32_t at)
+{
+	const struct trip_each_act *act = &attr->acts[at];
+	int error = 0;
+
+	if ((unsigned int)act->op > TRIP_EACH_OP_POLICE)
 		return trip_error_set(EINVAL,
 			"each \"%s\": condition %" PRIu32 " does %d, which is unknown",
 			name_of(attr), at, (int)act->op);
-	if (act->op != TRIP_EACH_OP_DROP && act->time_us != 0)
+	if (act->op == TRIP_EACH_OP_POLICE)
+		error = check_police(attr, at);
+	else if (act->op != TRIP_EACH_OP_DROP && act->time_us != 0)
 		return trip_error_set(EINVAL,
 			"each \"%s\": condition %" PRIu32
 			" does nothing that lasts, and has a time",
 			name_of(attr), at);
-	return act->time_us <= TRIP_KEYED_IDLE_MAX ? 0
-						   : trip_error_set(EINVAL,
-							     "each \"%s\": condition %" PRIu32
-							     ": time_us %" PRIu64 " is above 2^48",
-							     name_of(attr), at, act->time_us);
+	if (error == 0 && (act->until_us != 0 || act->until_count != 0))
+		error = check_until(attr, at);
+	if (error != 0 || act->op != TRIP_EACH_OP_DROP || act->time_us <= TRIP_KEYED_IDLE_MAX)
+		return error;
+	return trip_error_set(EINVAL,
+		"each \"%s\": condition %" PRIu32 ": time_us %" PRIu64 " is above 2^48",
+		name_of(attr), at, act->time_us);
 }
 
 /* A hand comes by in such a part of the shortest time for which a key is held. */
@@ -236,16 +314,23 @@ check_act(const struct trip_each_attr *attr, uint32_t at)
 static void
 plan_act(const struct trip_each_act *act, uint32_t at, struct trip_each_statement *statement)
 {
-	uint64_t round = RTE_MAX(act->time_us / ROUNDS_OF_HOLD, UINT64_C(1));
+	uint64_t time = trip_each_act_time(act);
+	uint64_t round = RTE_MAX(time / ROUNDS_OF_HOLD, UINT64_C(1));
 
 	statement->acts[at] = *act;
 	if (act->op == TRIP_EACH_OP_RESET)
 		statement->anew |= (uint8_t)(1u << at);
-	if (act->op != TRIP_EACH_OP_DROP)
+	if (act->op == TRIP_EACH_OP_RESET || (act->op == TRIP_EACH_OP_NONE && time == 0))
 		return;
 	statement->holds |= (uint8_t)(1u << at);
-	if (act->time_us != 0 && (statement->hold_round == 0 || round < statement->hold_round))
+	if (time != 0 && (statement->hold_round == 0 || round < statement->hold_round))
 		statement->hold_round = round;
+	if (act->until_us != 0)
+		statement->window = (uint8_t)++statement->memos;
+	if (act->op == TRIP_EACH_OP_POLICE && statement->bucket == 0) {
+		statement->bucket = (uint8_t)(statement->memos + 1);
+		statement->memos += 2;
+	}
 }
 
 /* Words of an entry, for what is told again and again. */
@@ -280,6 +365,8 @@ plan_acts(const struct trip_each_attr *attr, struct trip_each_statement *stateme
 		if (error == 0)
 			plan_act(&attr->acts[i], i, statement);
 	}
+	if (error == 0)
+		error = check_lasting(attr, statement);
 	plan_memos(attr, statement);
 	statement->shares = statement->counts || statement->holds != 0 || statement->memos != 0;
 	return error;

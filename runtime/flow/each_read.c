@@ -34,7 +34,9 @@ add_hold(struct trip_each_entry *sum, uint8_t mark, uint64_t until)
 
 	if (mark == 0)
 		return;
-	sum->op = TRIP_EACH_OP_DROP;
+	sum->op = (mark & TRIP_KEYED_POLICED) != 0  ? TRIP_EACH_OP_POLICE
+		  : (mark & TRIP_KEYED_PASSES) != 0 ? TRIP_EACH_OP_NONE
+						    : TRIP_EACH_OP_DROP;
 	sum->until_ns = RTE_MAX(sum->until_ns, ns);
 }
 

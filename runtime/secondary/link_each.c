@@ -38,7 +38,9 @@ memos_are_whole(const struct trip_each_statement *statement)
 	for (uint32_t i = 0; i < TRIP_EACH_WHENS_MAX; i++)
 		if (statement->next[i] > TRIP_KEYED_MEMOS_MAX)
 			return false;
-	return statement->life <= TRIP_KEYED_MEMOS_MAX + 1 - TRIP_KEYED_ANEW_WORDS;
+	return statement->window <= TRIP_KEYED_MEMOS_MAX &&
+	       statement->bucket < TRIP_KEYED_MEMOS_MAX &&
+	       statement->life <= TRIP_KEYED_MEMOS_MAX + 1 - TRIP_KEYED_ANEW_WORDS;
 }
 
 /* Readers go by it: it has been copied once, and what would lead them out of the zone is refused.

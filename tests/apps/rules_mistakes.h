@@ -901,12 +901,11 @@ static const struct mistake not_yet[] = {
 		"own\n"
 		"6:26: a key is dropped for 281474976s at most, or without a time for ever\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\neach f port 0 ipv4.src max 10 idle 1s\n"
-		"when e.bytes >= 5 police e 5pps\nwhen all(e.bytes >= 1, after 1s) log\n"
+		"when e.bytes >= 5 police f 5pps\nwhen all(e.bytes >= 1, after 1s) log\n"
 		"when e.bytes >= 5 reset f\nwhen after 1s reset e\n"
 		"when e.bytes >= 5 every 281474976710656 log",
-		"3:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', 'drop' "
-		"or 'reset', in this version, and no 'police'\n3:26: not yet: 'e' is an "
-		"'each', and this version cannot 'police' its keys\n4:10: not yet: this version "
+		"3:26: a condition of keys does that to the key that trips: expected 'e', found "
+		"'f'\n4:10: not yet: this version "
 		"has no 'all' and 'any' of keys\n"
 		"5:25: a condition of keys does that to the key that trips: expected 'e', found "
 		"'f'\n"
@@ -915,14 +914,16 @@ static const struct mistake not_yet[] = {
 		"7:6: every 281474976710656: of a key, at most 281474976710655\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets rate >= 5pps over 1s "
 		"every 1 log\nwhen e.packets idle 1s log\nwhen e.bytes rate >= 5B/s over 1s "
-		"until < 1B/s for 1s log",
-		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', 'drop' "
-		"or 'reset', in this version, and no 'rate' with 'every'\n3:6: not yet: a "
-		"condition "
-		"of keys has '>=' or 'rate', and 'log', 'exec', 'drop' or 'reset', in this "
-		"version, "
-		"and no 'idle'\n4:6: not yet: a condition of keys has '>=' or 'rate', and "
-		"'log', 'exec', 'drop' or 'reset', in this version, and no 'until'\n"),
+		"until < 1B/s for 1s reset e",
+		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', "
+		"'drop', 'police' or 'reset', in this version, and no 'rate' with 'every'\n"
+		"3:6: not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', "
+		"'drop', 'police' or 'reset', in this version, and no 'idle'\n"
+		"4:61: 'reset' does nothing that 'until' would end\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 5 drop e\n"
+		"when e.packets >= 9 drop e for 5s\nwhen e.packets >= 10 police e 5pps",
+		"4:6: 'e' has a condition on line 2 that does something else that lasts: to a "
+		"key, one 'drop', one 'police', or what 'until' ends\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nquota q 5 of e.bytes\ncounter c\n"
 		"when c >= 1 add e 1",
 		"2:14: not yet: 'e.bytes' is of an 'each': a quota is of what 'count' rules "

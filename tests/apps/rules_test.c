@@ -243,6 +243,22 @@ test_keys_trip(void **state)
 	assert_int_equal(attr.acts[1].op, TRIP_EACH_OP_RESET);
 	assert_int_equal(rules->whens[1].op, TRIP_RULES_OP_KEY_RESET);
 	trip_rules_free(rules);
+	/* What ends with its rate, which no 'every' is told of; and what passes up to one. */
+	rules = good("each v port 0 ipv4.dst max 5 idle 1h\n"
+		     "when v.bytes rate >= 1MB/s over 5s until < 10kB/s for 2500ms police v 3MB/s\n"
+		     "each w port 0 ipv4.dst max 5 idle 1h\n"
+		     "when w.packets rate >= 1kpps over 1s until < 10pps for 1s log");
+	trip_rules_each_attr(&rules->eaches[0], &attr);
+	assert_int_equal(attr.acts[0].op, TRIP_EACH_OP_POLICE);
+	assert_int_equal(attr.acts[0].unit, TRIP_POLICE_UNIT_BITS);
+	assert_int_equal(attr.acts[0].rate, 24000000);
+	assert_int_equal(attr.acts[0].until_count, 25000);
+	assert_int_equal(attr.acts[0].until_us, 2500000);
+	trip_rules_each_attr(&rules->eaches[1], &attr);
+	assert_int_equal(attr.acts[0].op, TRIP_EACH_OP_NONE);
+	assert_int_equal(attr.acts[0].until_count, 10);
+	assert_int_equal(rules->whens[1].every, 0);
+	trip_rules_free(rules);
 	/* A rate that drops for a time prolongs that by itself: it is no 'every'. */
 	rules = good("each v port 0 ipv4.dst max 5 idle 1h\n"
 		     "when v.bytes rate >= 1Gbit/s over 5s drop v for 60s");
@@ -555,7 +571,8 @@ test_words(void **state)
 		     "when c idle 1s log\nwhen c rate >= 5/s over 1s log\n"
 		     "when all(c >= 1) log\nwhen any(c >= 1) log\n"
 		     "each e port 0 ipv4.src max 1 idle 1s\nwhen e.packets >= 1 drop e\n"
-		     "when e.packets >= 1 reset e\n");
+		     "when e.packets >= 1 reset e\n"
+		     "each f port 0 ipv4.src max 1 idle 1s\nwhen f.packets >= 1 police f 1pps\n");
 	uint64_t ops = 0, kinds = 0;
 
 	for (unsigned int i = 0; i < rules->n_whens; i++) {

@@ -552,6 +552,52 @@ def a_key_trips_again_and_again(bench):
     equal(told[-1]['threshold'], 30, 'the last of them')
 
 
+def at_times(bench, name, packets):
+    """A capture of (milliseconds, source), in their order."""
+    path = bench.file(name)
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for ms, src in packets:
+            data = frame(src)
+            file.write(struct.pack('<IIII', 1000 + ms // 1000, ms % 1000 * 1000, len(data), len(data)) + data)
+    return path
+
+
+def what_a_rate_began_ends_with_it(bench):
+    """100 a second for two seconds, then 5 a second, and 100 a second again: the drop ends by itself, and begins anew."""
+    path = at_times(bench, 'until.pcap', [(i * 10, '10.0.0.1') for i in range(200)] +
+                    [(2000 + i * 200, '10.0.0.1') for i in range(30)] + [(8000 + i * 10, '10.0.0.1') for i in range(200)])
+    report = bench.file('report.json')
+    code, out, err = bench.run(*bench.eal(f'net_pcap0,rx_pcap={path}'), '--clock', 'packet', '--rules', bench.file(
+        'rules', SOURCES + 'when sources.packets rate >= 50pps over 1s until < 10pps for 1s drop sources\n'), '--report', report,
+                               '--until-idle', '0.3')
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(report, encoding='utf-8') as file:
+        trips = json.load(file)['trips']
+    equal([(trip['ends'], trip['op']) for trip in trips], [(False, 'drop'), (True, 'drop'), (False, 'drop')], 'trips')
+    seconds = [float(trip['packet_time'][17:-1]) - 40 for trip in trips]
+    assert 0.9 <= seconds[0] <= 1 and 2.5 <= seconds[1] <= 4.2 and 8.9 <= seconds[2] <= 9, seconds
+    assert re.search(r'  end of drop sources: 10\.0\.0\.1$', out, re.M), out
+
+
+def a_key_that_trips_is_policed(bench):
+    """200 a second for ten seconds: from the tenth on 20 a second pass, and the burst of 100 ms; another key is as it was."""
+    path = at_times(bench, 'police.pcap', sorted([(i * 5, '10.0.0.1') for i in range(2000)] + [(i * 1500, '10.0.0.2')
+                                                                                              for i in range(6)]))
+    report = bench.file('report.json')
+    code, _, err = bench.run(*bench.eal(f'net_pcap0,rx_pcap={path}'), '--clock', 'packet', '--rules', bench.file(
+        'rules', SOURCES + 'when sources.packets >= 10 police sources 20pps\n'), '--report', report, '--until-idle', '0.3')
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(report, encoding='utf-8') as file:
+        told = json.load(file)
+    sources = of(told, 'sources')
+    equal([(entry['key'], entry['packets'], entry['state']) for entry in sources['top']],
+          [('10.0.0.1', 2000, 'police'), ('10.0.0.2', 6, None)], 'keys')
+    passed = 2000 - sources['dropped_packets']
+    assert 10 + 195 <= passed <= 10 + 199 + 2 + 1, passed
+    equal([(trip['key'], trip['op']) for trip in told['trips']], [('10.0.0.1', 'police')], 'trips')
+
+
 def conditions_of_keys_come_and_go(bench):
     """With them the statement begins anew."""
     process = start(bench, SOURCES + HUNDRED)
@@ -641,5 +687,6 @@ main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowe
      a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
      a_trip_tells_what_is_behind_it, a_key_that_trips_is_dropped, a_dropped_key_passes_after_its_time, what_finds_no_room_is_told,
      keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, a_key_trips_again_and_again,
+     what_a_rate_began_ends_with_it, a_key_that_trips_is_policed,
      conditions_of_keys_come_and_go, whens_of_keys_come_by_a_file, what_drops_keys_ends_with_their_statement,
      keys_that_are_reset_begin_anew, keys_that_are_reset_trip_again, what_it_takes_is_told_before)

@@ -535,7 +535,7 @@ ENDS_WITH(trip_domain_attr, each_bytes);
 ENDS_WITH(trip_domain_footprint, node_bytes);
 ENDS_WITH(trip_domain_stats, commands_refused);
 ENDS_WITH(trip_each_attr, reserved);
-ENDS_WITH(trip_each_act, more);
+ENDS_WITH(trip_each_act, until_us);
 ENDS_WITH(trip_each_entry, anew_bytes);
 ENDS_WITH(trip_each_event, reserved);
 ENDS_WITH(trip_each_info, events);

@@ -32,7 +32,10 @@ trip_apply_text_action(const struct trip_rules *rules, const struct trip_rules_w
 	char *end = text + TRIP_APPLY_TEXT_MAX - 4;
 	int length;
 
-	if (when->op == TRIP_RULES_OP_KEY_DROP || when->op == TRIP_RULES_OP_KEY_RESET)
+	if (when->op == TRIP_RULES_OP_KEY_POLICE)
+		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s %s", op->word,
+			rules->eaches[when->index].count.name, when->rate_text);
+	else if (when->op == TRIP_RULES_OP_KEY_DROP || when->op == TRIP_RULES_OP_KEY_RESET)
 		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s%s%s", op->word,
 			rules->eaches[when->index].count.name, when->lasts != 0 ? " for " : "",
 			when->lasts != 0 ? when->lasts_text : "");

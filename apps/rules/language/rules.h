@@ -226,6 +226,7 @@ enum trip_rules_op {
 	/* The key that tripped, of eaches[index]. */
 	TRIP_RULES_OP_KEY_DROP,
 	TRIP_RULES_OP_KEY_RESET,
+	TRIP_RULES_OP_KEY_POLICE, /* to value */
 	TRIP_RULES_OPS_END,
 };
 

@@ -59,12 +59,13 @@ make_bucket(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
 	return true;
 }
 
-/* A rate that drops for a time has `every 1` by that: each packet above it prolongs the time, which
- * is what a key's does by itself. */
+/* A rate that drops for a time, or has an end, has `every 1` by that: each packet above it prolongs
+ * the time, which is what a key's does by itself; and it may begin again. */
 static bool
 prolongs(const struct trip_rules_when *when)
 {
-	return when->condition.kind == TRIP_CONDITION_RATE && when->lasts != 0;
+	return when->condition.kind == TRIP_CONDITION_RATE &&
+	       (when->lasts != 0 || when->condition.when.rate.until_time != 0);
 }
 
 /* False, and said: what the library does not do of keys yet. */
@@ -77,8 +78,6 @@ check_words(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
 
 	if (kind != TRIP_CONDITION_NONE && kind != TRIP_CONDITION_RATE)
 		what = "idle";
-	else if (kind == TRIP_CONDITION_RATE && when->condition.when.rate.until_time != 0)
-		what = "until";
 	else if (when->every != 0 && kind == TRIP_CONDITION_RATE && !prolongs(when))
 		what = "rate' with 'every";
 	else if (when->op != TRIP_RULES_OP_LOG && when->op != TRIP_RULES_OP_EXEC &&
@@ -86,8 +85,8 @@ check_words(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
 		what = trip_rules_op_of(when->op)->word;
 	return what == NULL ||
 	       trip_rules_error(ctx, ref,
-		       "not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', 'drop' "
-		       "or 'reset', in this version, and no '%s'",
+		       "not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', "
+		       "'drop', 'police' or 'reset', in this version, and no '%s'",
 		       what);
 }
 
@@ -95,15 +94,43 @@ bool
 trip_rules_each_does(enum trip_rules_op op)
 {
 	return op == TRIP_RULES_OP_DROP || op == TRIP_RULES_OP_RESET ||
-	       op == TRIP_RULES_OP_KEY_DROP || op == TRIP_RULES_OP_KEY_RESET;
+	       op == TRIP_RULES_OP_POLICE || op == TRIP_RULES_OP_KEY_DROP ||
+	       op == TRIP_RULES_OP_KEY_RESET || op == TRIP_RULES_OP_KEY_POLICE;
+}
+
+static uint64_t
+us_of(uint64_t ns)
+{
+	return ns / 1000 + (ns % 1000 != 0);
+}
+
+/* What it begins ends with the rate. */
+static bool
+make_until(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_when *when, struct trip_each_act *act)
+{
+	const struct trip_condition *condition = &when->condition;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (condition->kind != TRIP_CONDITION_RATE || condition->when.rate.until_time == 0)
+		return true;
+	act->until_us = us_of(condition->when.rate.until_time);
+	act->until_count = condition->when.rate.until_count;
+	if (act->op == TRIP_EACH_OP_RESET)
+		return trip_rules_error(
+			ctx, &names->target, "'reset' does nothing that 'until' would end");
+	return (act->until_us <= TRIP_RULES_EACH_TIME_MAX && act->until_count <= COUNT_MAX) ||
+	       trip_rules_error(ctx, &names->rates[1],
+		       "until < %s is too much of a key: in 281474976s at most %" PRIu64,
+		       trip_rules_error_quote(quote, &names->rates[1]), COUNT_MAX);
 }
 
 /* It does that to the key that trips, and to nothing else. */
 static bool
-make_act(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+make_op(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	const struct trip_rules_each *each, struct trip_rules_when *when, struct trip_each_act *act)
 {
-	uint64_t us = when->lasts / 1000 + (when->lasts % 1000 != 0);
+	uint64_t us = us_of(when->lasts);
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
 	if (!trip_rules_each_does(when->op))
@@ -114,18 +141,51 @@ make_act(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 			"a condition of keys does that to the key that trips: expected '%s', found "
 			"%s",
 			each->count.name, quote);
-	if (when->op == TRIP_RULES_OP_RESET) {
-		when->op = TRIP_RULES_OP_KEY_RESET;
-		*act = (struct trip_each_act){.op = TRIP_EACH_OP_RESET};
-		return true;
-	}
 	if (us > TRIP_RULES_EACH_TIME_MAX)
 		return trip_rules_error(ctx, &names->target,
 			"a key is dropped for 281474976s at most, or without a time for ever");
-	when->op = TRIP_RULES_OP_KEY_DROP;
+	if (when->op == TRIP_RULES_OP_RESET) {
+		when->op = TRIP_RULES_OP_KEY_RESET;
+		act->op = TRIP_EACH_OP_RESET;
+	} else if (when->op == TRIP_RULES_OP_POLICE) {
+		when->op = TRIP_RULES_OP_KEY_POLICE;
+		act->op = TRIP_EACH_OP_POLICE;
+		act->unit = when->unit;
+		act->rate = when->value;
+	} else {
+		when->op = TRIP_RULES_OP_KEY_DROP;
+		act->op = TRIP_EACH_OP_DROP;
+		act->time_us = us;
+	}
+	return true;
+}
+
+static bool
+lasts(const struct trip_each_act *act)
+{
+	return act->op == TRIP_EACH_OP_DROP || act->op == TRIP_EACH_OP_POLICE || act->until_us != 0;
+}
+
+static bool
+make_act(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_each *each, struct trip_rules_when *when, struct trip_each_act *act)
+{
+	if (!make_op(ctx, names, each, when, act) || !make_until(ctx, names, when, act))
+		return false;
 	if (prolongs(when))
 		when->every = 0;
-	*act = (struct trip_each_act){.op = TRIP_EACH_OP_DROP, .time_us = us};
+	for (unsigned int i = 0; lasts(act) && i < each->n_whens; i++) {
+		const struct trip_each_act *other = &each->acts[i];
+
+		if (lasts(other) &&
+			(other->op != act->op ||
+				(act->op == TRIP_EACH_OP_POLICE &&
+					(other->rate != act->rate || other->unit != act->unit))))
+			return trip_rules_error(ctx, &names->ref,
+				"'%s' has a condition on line %u that does something else that "
+				"lasts: to a key, one 'drop', one 'police', or what 'until' ends",
+				each->count.name, ctx->rules->whens[each->whens[i]].line);
+	}
 	return true;
 }
 

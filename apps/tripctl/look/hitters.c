@@ -209,13 +209,15 @@ tripctl_hitters_head(const struct tripctl_hitters *hitters, unsigned int width, 
 	cut(line, width);
 }
 
-#define ROW "%8s %8s %8s %8s %6s %8s %-5s  %s"
+#define ROW "%8s %8s %8s %8s %6s %8s %-6s  %s"
 
 /* What is done to it. */
 static const char *
 state_of(const struct trip_client_key *key)
 {
-	return key->op == TRIP_EACH_OP_DROP ? "drop" : "-";
+	return key->op == TRIP_EACH_OP_DROP     ? "drop"
+	       : key->op == TRIP_EACH_OP_POLICE ? "police"
+						: "-";
 }
 
 void

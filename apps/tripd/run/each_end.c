@@ -14,19 +14,29 @@
 #include "quota.h"
 #include "rules.h"
 
-/* An entry's drop is that of the condition, of those by which it has tripped, whose time ends last:
- * so a trip has it (trip_each.h). UINT32_MAX: none drops. */
+/* 0 is for ever. */
+static uint64_t
+time_of(const struct trip_each_act *act)
+{
+	if (act->until_us != 0)
+		return act->until_us - 1;
+	return act->op == TRIP_EACH_OP_DROP ? act->time_us - 1 : UINT64_MAX;
+}
+
+/* What lasts of an entry is that of the condition, of those by which it has tripped, whose time is
+ * the longest: so a trip has it (trip_each.h). UINT32_MAX: nothing does. */
 static uint32_t
-drop_of(const struct trip_rules_each *rule, const struct trip_each_entry *entry)
+lasting_of(const struct trip_rules_each *rule, const struct trip_each_entry *entry)
 {
 	uint32_t last = UINT32_MAX;
 
 	for (uint32_t i = 0; i < rule->n_whens; i++) {
-		uint64_t time = rule->acts[i].time_us - 1;
+		const struct trip_each_act *act = &rule->acts[i];
+		bool lasts = act->op == TRIP_EACH_OP_DROP || act->op == TRIP_EACH_OP_POLICE ||
+			     act->until_us != 0;
 
-		/* 0 is for ever. */
-		if ((entry->tripped >> i & 1) == 0 || rule->acts[i].op != TRIP_EACH_OP_DROP ||
-			(last != UINT32_MAX && time <= rule->acts[last].time_us - 1))
+		if ((entry->tripped >> i & 1) == 0 || !lasts ||
+			(last != UINT32_MAX && time_of(act) <= time_of(&rule->acts[last])))
 			continue;
 		last = i;
 	}
@@ -63,7 +73,7 @@ note_held(const struct trip_each_entry *entry, void *arg)
 {
 	struct ending *ending = arg;
 	const struct tripd_quota *quota = ending->quota;
-	uint32_t when = drop_of(&quota->rules->eaches[ending->each], entry);
+	uint32_t when = lasting_of(&quota->rules->eaches[ending->each], entry);
 	struct trip_each_trip trip = {.packets = entry->packets,
 		.bytes = entry->bytes,
 		.ns = quota->packet_ns - quota->packet_began,
@@ -71,7 +81,7 @@ note_held(const struct trip_each_entry *entry, void *arg)
 		.times = 1,
 		.flags = TRIP_EACH_TRIP_END};
 
-	if (entry->op != TRIP_EACH_OP_DROP || when == UINT32_MAX)
+	if (entry->until_ns == 0 || when == UINT32_MAX)
 		return 0;
 	memcpy(trip.key, entry->key, sizeof(trip.key));
 	return note(ending, &trip);

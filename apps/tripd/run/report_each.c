@@ -16,8 +16,9 @@
 static const char *
 state_of(const struct trip_each_entry *entry)
 {
-	return entry->op == TRIP_EACH_OP_DROP ? trip_rules_op_of(TRIP_RULES_OP_KEY_DROP)->word
-					      : NULL;
+	return entry->op == TRIP_EACH_OP_DROP     ? trip_rules_op_of(TRIP_RULES_OP_KEY_DROP)->word
+	       : entry->op == TRIP_EACH_OP_POLICE ? trip_rules_op_of(TRIP_RULES_OP_KEY_POLICE)->word
+						  : NULL;
 }
 
 static json_t *
