@@ -56,7 +56,7 @@ may_have_reached(const struct each_bench *bench, const struct each_judged *judge
 	return false;
 }
 
-/* What it was telling, if that is told; `last`: how. */
+/* What it was telling, if that is told; `last`: how, NULL: nobody knows. */
 static void
 recover_told(const struct each_bench *bench, struct each_judged *judged, bool told,
 	const struct trip_each_told *last)
@@ -64,7 +64,7 @@ recover_told(const struct each_bench *bench, struct each_judged *judged, bool to
 	const uint8_t again = bench->statement->again | bench->statement->anew;
 	uint8_t bits = told ? judged->own.telling : 0;
 
-	if (again != 0 && last != NULL && memcmp(last->key, judged->key, sizeof(last->key)) == 0 &&
+	if (again != 0 && last != NULL && (last->when & TRIP_EACH_TOLD_END) == 0 &&
 		(judged->own.telling & each_bit_of(last->when)) != 0)
 		trip_each_anew_told(bench, judged, last);
 	trip_each_judge_say(bench, judged, bits & (uint8_t)~again, 0);
@@ -76,6 +76,7 @@ trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which)
 	const struct each_bench bench = trip_each_judge_bench(poll, which);
 	bool told = trip_each_ring_settle(&bench.at, bench.own), has_last;
 	struct trip_each_told last;
+	const struct trip_each_told *how;
 	const uint32_t n = trip_keyed_entries(bench.table);
 	struct each_judged judged;
 
@@ -86,8 +87,10 @@ trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which)
 	for (uint32_t entry = 0; entry < n; entry++) {
 		if (!take_entry(&bench, &judged, entry))
 			continue;
-		if (judged.own.telling != 0 && !trip_each_hold_recover(&bench, &judged, told))
-			recover_told(&bench, &judged, told, has_last ? &last : NULL);
+		how = has_last && memcmp(last.key, judged.key, sizeof(last.key)) == 0 ? &last
+										      : NULL;
+		if (judged.own.telling != 0 && !trip_each_hold_recover(&bench, &judged, told, how))
+			recover_told(&bench, &judged, told, how);
 		if (may_have_reached(&bench, &judged))
 			trip_each_judge_key(&bench, &judged);
 	}

@@ -153,7 +153,9 @@ void trip_each_hold_settle(const struct each_bench *bench, struct each_judged *j
 /* The key of our entry passes now, whatever others say. */
 void trip_each_hold_pass(const struct each_bench *bench, struct each_judged *judged);
 
-/* What the last writer has left: `told`: what it was telling. False: it was no end. */
-bool trip_each_hold_recover(const struct each_bench *bench, struct each_judged *judged, bool told);
+/* What the last writer has left: `told`: what it was telling; `last`: how, NULL: nobody knows.
+ * False: it was no end. */
+bool trip_each_hold_recover(const struct each_bench *bench, struct each_judged *judged, bool told,
+	const struct trip_each_told *last);
 
 #endif

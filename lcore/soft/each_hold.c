@@ -219,11 +219,23 @@ trip_each_hold_pass(const struct each_bench *bench, struct each_judged *judged)
 	release(bench, judged);
 }
 
-bool
-trip_each_hold_recover(const struct each_bench *bench, struct each_judged *judged, bool told)
+/* What is told again is an end; of a condition that is told again and again where it says so. */
+static bool
+is_end(const struct each_bench *bench, const struct each_judged *judged,
+	const struct trip_each_told *last)
 {
-	/* What is told again is an end. */
-	if ((judged->own.told & judged->own.telling) == 0)
+	const uint8_t bits = judged->own.told & judged->own.telling;
+
+	if ((bits & ~bench->statement->again) != 0)
+		return true;
+	return bits != 0 && last != NULL && (last->when & TRIP_EACH_TOLD_END) != 0;
+}
+
+bool
+trip_each_hold_recover(const struct each_bench *bench, struct each_judged *judged, bool told,
+	const struct trip_each_told *last)
+{
+	if (!is_end(bench, judged, last))
 		return false;
 	if (told || judged->own.mark == 0)
 		release(bench, judged);

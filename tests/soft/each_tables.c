@@ -357,6 +357,37 @@ each_06_an_end_hides_no_trip(void **state)
 	}
 }
 
+/* Who polls a queue was killed as he told a crossing of a key that had told one before: it is told
+ * once, and what it began goes on. */
+static void
+each_04_a_crossing_is_told_once_behind_a_kill(void **state)
+{
+	const struct trip_each_when when = {.of = TRIP_EACH_PACKETS, .count = 5, .every = 5};
+	const struct trip_each_act act = {.op = TRIP_EACH_OP_DROP, .time_us = 60 * SECOND};
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = 600 * SECOND, .whens = &when, .n_whens = 1, .acts = &act};
+
+	for (uint32_t n_tables = 1; n_tables <= TABLES_MAX; n_tables++) {
+		struct trip_each_told second = {.packets = 10, .times = 1, .key = {7}}, found;
+		struct bed bed;
+
+		bed_open(&bed, &attr, n_tables);
+		(void)count(&bed, 0, 7, 9);
+		assert_int_equal(trips(&bed), 1);
+		trip_each_ring_write(&bed.at, &second);
+		trip_keyed_tell(bed.tables[0], entry_of(&bed, 0, 7), 1, 1);
+		assert_int_equal(trip_each_ring_tell(&bed.at, &second, 1, &found), TRIP_EACH_TELLS);
+		trip_each_judge_recover(&bed.polls[0], 0);
+		/* The tenth is one of those that are dropped. */
+		assert_int_equal(count(&bed, 0, 7, 5), 0x1f);
+		assert_int_equal(trips(&bed), 2);
+		(void)count(&bed, 0, 7, 1);
+		assert_int_equal(trips(&bed), 3);
+		assert_int_equal(last_trip(&bed).packets, 15);
+		bed_close(&bed);
+	}
+}
+
 /* A rate goes on behind another drop: the end that is told is that of the rate, which is the last.
  */
 static void
@@ -503,6 +534,7 @@ main(void)
 		cmocka_unit_test(each_03_a_key_that_comes_again_is_one),
 		cmocka_unit_test(each_04_nobody_waits_for_lines),
 		cmocka_unit_test(each_06_an_end_hides_no_trip),
+		cmocka_unit_test(each_04_a_crossing_is_told_once_behind_a_kill),
 		cmocka_unit_test(each_06_the_end_is_of_the_rate_that_prolonged),
 		cmocka_unit_test(each_04_bits_of_close_keys_go_with_them),
 		cmocka_unit_test(each_04_bits_of_close_keys_stay_with_them),
