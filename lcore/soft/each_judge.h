@@ -31,6 +31,14 @@
  *   whose hold is over looks into the others once more: it goes on as long as one of them does.
  * - Who has told the trip owns its end, which it tells as it told that, in a record of its own.
  *
+ * What a rate with `until < N in T` began lasts by a window: a word of the entry counts what came
+ * of the key since the hold was prolonged last, and with the N-th of these it lasts T from now on.
+ * So it ends when fewer came in T, at the latest where fewer came in 2 T; each queue knows its own.
+ *
+ * A key that is policed takes from one bucket over all queues: that in the entry of who tripped,
+ * whose place the others have written down. It is used by compare-exchange, as police.h has it; who
+ * holds the key looks it up in the burst.
+ *
  * A condition may be told again and again: each entry has from which count on it is (keyed.h), and
  * the highest of all tables is true. A trip of it says how much was counted, and so what it has
  * told. Who finds it in his way, or that another is telling it, takes that over from it and looks
