@@ -6,7 +6,7 @@
 #include "weak.h"
 
 /* Places that an execution goes to. */
-#define TRIP_WEAK_PLACES 128
+#define TRIP_WEAK_PLACES 256
 
 /* One of so many ways to go on; the first of them the first time. */
 unsigned int trip_weak_choose(unsigned int of);
