@@ -484,8 +484,23 @@ trip_keyed_entries(const struct trip_keyed *table)
 	return table->capacity;
 }
 
-bool
-trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keyed_entry *reading)
+/* Readings of an entry whose key begins anew beside each of them. */
+#define TORN_MAX 64
+
+/* How often it has begun anew: what else it says is of that life, or of one before, until this has
+ * been seen to stay. */
+static uint64_t
+life_of(const struct trip_keyed *table, uint32_t entry)
+{
+	return table->anew == 0
+		       ? 0
+		       : atomic_load_explicit(
+				 &keyed_memos(table, entry)[table->anew - 1 + TRIP_KEYED_LIFE],
+				 memory_order_acquire);
+}
+
+static bool
+read_once(const struct trip_keyed *table, uint32_t entry, struct trip_keyed_entry *reading)
 {
 	const _Atomic uint64_t *at = keyed_entry(table, entry);
 	/* Acquire: what was there before it lived. Partner: the release in add(). */
@@ -517,6 +532,34 @@ trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keye
 	       keyed_packets(keyed_load(&at[KEYED_PACKETS])) >= reading->packets &&
 	       keyed_error(table, entry) == reading->error &&
 	       memcmp(again, reading->key, table->words * sizeof(again[0])) == 0;
+}
+
+/* Whether its key begins anew meanwhile: then some of it is of one life, and some of the next. */
+static bool
+is_torn(const struct trip_keyed *table, uint32_t entry, const struct trip_keyed_entry *reading,
+	uint64_t life)
+{
+	uint64_t error = keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]);
+
+	return table->anew != 0 &&
+	       (life != life_of(table, entry) || keyed_told(error) != reading->told ||
+		       keyed_told(error >> KEYED_TELLING_SHIFT) != reading->telling);
+}
+
+bool
+trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keyed_entry *reading)
+{
+	uint64_t life;
+	bool is_there;
+
+	/* Each time round somebody has told something: nobody goes on doing so. */
+	for (unsigned int i = 0; i < TORN_MAX; i++) {
+		life = life_of(table, entry);
+		is_there = read_once(table, entry, reading);
+		if (!is_torn(table, entry, reading, life))
+			break;
+	}
+	return is_there;
 }
 
 uint64_t

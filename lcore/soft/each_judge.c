@@ -17,31 +17,45 @@ trip_each_judge_bench(const struct trip_each_poll *poll, uint32_t which)
 	return bench;
 }
 
-/* Of the key's last life, by others; a rate is told as long as their bucket has not been emptied,
- * or they hold the key. */
+static bool
+is_held(const struct each_bench *bench, const struct trip_keyed_entry *reading)
+{
+	return reading->mark != 0 && reading->hold > bench->poll->now;
+}
+
+/* What another table has told: a rate as long as its bucket has not been emptied, or it holds the
+ * key. */
+static uint8_t
+told_by(const struct each_bench *bench, const struct trip_keyed_entry *reading)
+{
+	const struct trip_each_statement *statement = bench->statement;
+	uint8_t told = reading->told;
+
+	if (!is_held(bench, reading))
+		told &= (uint8_t) ~(statement->rates & statement->holds);
+	if (trip_keyed_lasts(bench->table, reading) <= 0)
+		told &= (uint8_t) ~(statement->rates & ~statement->holds);
+	return told;
+}
+
+/* Of the key's last life, by others. */
 static void
 add_other(const struct each_bench *bench, struct each_judged *judged, uint32_t table,
 	const struct trip_keyed_entry *reading)
 {
 	const struct trip_each_statement *statement = bench->statement;
-	bool is_held = reading->mark != 0 && reading->hold > bench->poll->now;
 	/* Whatever another process has written there. */
 	uint64_t latest = trip_keyed_hold_latest(bench->table, bench->poll->now);
 	uint64_t until = reading->hold < latest ? reading->hold : latest;
-	uint8_t told = reading->told;
 
-	if (!is_held)
-		told &= (uint8_t) ~(statement->rates & statement->holds);
-	if (trip_keyed_lasts(bench->table, reading) <= 0)
-		told &= (uint8_t) ~(statement->rates & ~statement->holds);
-	if (is_held && until > judged->held) {
+	if (is_held(bench, reading) && until > judged->held) {
 		judged->held = until;
 		judged->held_by = reading->mark;
 		judged->bucket = trip_keyed_place(table, reading->at);
 		if (statement->bucket != 0 && reading->memos[statement->bucket] != 0)
 			judged->bucket = reading->memos[statement->bucket];
 	}
-	judged->told |= told;
+	judged->told |= told_by(bench, reading);
 }
 
 /* What another table of the statement has of a key; false: nothing, or it is ours. */
@@ -123,20 +137,40 @@ trip_each_judge_raise(const struct each_bench *bench, uint64_t trips)
 		bench->poll->raise(bench->poll->arg, bench->statement->cntr - 1, trips);
 }
 
-/* Others say that they are telling it, and may have been killed. TRIP_EACH_TELLS: none of them has.
- * What they tell behind having told it is its end, which is in nobody's way. */
+/* Whether another table says what it did not when it was looked at: that it has told. Its trip may
+ * be one of those before which the look began. */
+static bool
+has_told_since(const struct each_bench *bench, const struct each_judged *judged,
+	const struct trip_keyed_entry *reading, uint32_t when)
+{
+	const struct trip_each_statement *statement = bench->statement;
+
+	if (each_is_told_again(statement) && each_life(bench, reading) != judged->life)
+		return each_life(bench, reading) > judged->life;
+	if ((statement->again & each_bit_of(when)) != 0)
+		return reading->memos[statement->next[when] - 1] > judged->next[when];
+	return (told_by(bench, reading) & ~judged->told & each_bit_of(when)) != 0;
+}
+
+/* When they were looked at, others said that they were telling it; some may have been killed.
+ * TRIP_EACH_TELLS: none of them has told. What they tell behind having told it is its end, which is
+ * in nobody's way. */
 static enum trip_each_tells
-ask_others(const struct each_bench *bench, const struct trip_each_told *told,
-	struct trip_each_told *found)
+ask_others(const struct each_bench *bench, const struct each_judged *judged,
+	const struct trip_each_told *told, struct trip_each_told *found)
 {
 	const uint8_t ends = bench->statement->holds & (uint8_t)~bench->statement->again;
 	enum trip_each_tells tells = TRIP_EACH_TELLS;
 	struct trip_keyed_entry reading;
 
-	for (uint32_t i = 0; i < bench->statement->n_tables && tells == TRIP_EACH_TELLS; i++)
-		if (seek_other(bench, i, told->key, &reading) &&
-			(reading.telling & ~(reading.told & ends) & each_bit_of(told->when)) != 0)
+	for (uint32_t i = 0; i < bench->statement->n_tables && tells == TRIP_EACH_TELLS; i++) {
+		if (!seek_other(bench, i, told->key, &reading))
+			continue;
+		if ((reading.telling & ~(reading.told & ends) & each_bit_of(told->when)) != 0)
 			tells = trip_each_ring_ask(&bench->at, told, i, found);
+		else if (has_told_since(bench, judged, &reading, told->when))
+			tells = TRIP_EACH_MISSED;
+	}
 	return tells;
 }
 
@@ -188,7 +222,7 @@ trip_each_judge_tell(const struct each_bench *bench, struct each_judged *judged,
 	enum trip_each_tells tells = TRIP_EACH_TELLS;
 
 	if ((when & TRIP_EACH_TOLD_END) == 0 && (judged->telling & bit) != 0)
-		tells = ask_others(bench, &told, &found);
+		tells = ask_others(bench, judged, &told, &found);
 	if (tells == TRIP_EACH_KNOWN)
 		trip_each_anew_told(bench, judged, &found);
 	if (tells != TRIP_EACH_TELLS)
@@ -292,7 +326,7 @@ ask_of_anew(const struct each_bench *bench, struct each_judged *judged)
 	for (; left != 0; left &= (uint8_t)(left - 1)) {
 		struct trip_each_told found,
 			told = told_of(bench, judged, (uint32_t)__builtin_ctz(left));
-		enum trip_each_tells tells = ask_others(bench, &told, &found);
+		enum trip_each_tells tells = ask_others(bench, judged, &told, &found);
 
 		if (tells == TRIP_EACH_KNOWN)
 			trip_each_anew_told(bench, judged, &found);
