@@ -24,6 +24,7 @@
 #include "sample/samples.h"
 #include "start/describe.h"
 #include "start/fail.h"
+#include "write_all.h"
 
 /* A device, a pipe: what is written there is written to that itself. */
 static bool
@@ -340,24 +341,6 @@ make_trips(const struct tripd_quota *quota)
 	return list;
 }
 
-static int
-write_text(int fd, const char *text)
-{
-	size_t left = strlen(text);
-	ssize_t n;
-
-	while (left > 0) {
-		n = write(fd, text, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		left -= (size_t)n;
-	}
-	return 0;
-}
-
 /* mkostemp() makes a private file: give the report the mode of any new one. */
 static void
 share(int fd)
@@ -372,10 +355,10 @@ share(int fd)
 static int
 write_and_close(int fd, const char *text, bool synced)
 {
-	int ret = write_text(fd, text);
+	int ret = write_all(fd, text, strlen(text));
 
 	if (ret == 0)
-		ret = write_text(fd, "\n");
+		ret = write_all(fd, "\n", 1);
 	if (ret == 0 && synced && fsync(fd) != 0)
 		ret = -errno;
 	if (close(fd) != 0 && ret == 0)

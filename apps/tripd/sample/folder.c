@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "folder.h"
 #include "start/option_samples.h"
+#include "write_all.h"
 
 /* In front of a name until all of the file is there. */
 #define PART "."
@@ -144,24 +144,6 @@ delete_oldest(struct tripd_folder *folder)
 	folder->bytes -= oldest->bytes;
 	free(oldest->name);
 	memmove(oldest, oldest + 1, --folder->n * sizeof(*oldest));
-}
-
-static int
-write_all(int fd, const void *data, size_t size)
-{
-	const char *from = data;
-
-	while (size > 0) {
-		ssize_t n = write(fd, from, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		from += n;
-		size -= (size_t)n;
-	}
-	return 0;
 }
 
 /* Nanoseconds; version 2.4; no time zone; any length; Ethernet. */
