@@ -33,6 +33,15 @@ check_flags(uint64_t flags)
 		       : trip_error_set(EINVAL, "profile: flags are 0x%" PRIx64 ", not 0", flags);
 }
 
+/* Of calls that take flags of a profile that is open. */
+static int
+check_call(const struct trip_profile *profile, uint64_t flags)
+{
+	int error = trip_detach_check(profile->domain);
+
+	return error == 0 ? check_flags(flags) : error;
+}
+
 static int
 check_outside(void)
 {
@@ -247,11 +256,9 @@ trip_profile_read_u64(struct trip_profile *profile, uint32_t var_id, uint64_t *d
 int
 trip_profile_reset(struct trip_profile *profile, uint64_t flags)
 {
-	int error = trip_detach_check(profile->domain);
+	int error = check_call(profile, flags);
 	struct trip_snapshot now;
 
-	if (error == 0)
-		error = check_flags(flags);
 	if (error != 0)
 		return error;
 	trip_profile_sample(profile, &now);
@@ -263,10 +270,8 @@ trip_profile_reset(struct trip_profile *profile, uint64_t flags)
 int
 trip_profile_start_reads(struct trip_profile *profile, uint64_t flags)
 {
-	int error = trip_detach_check(profile->domain);
+	int error = check_call(profile, flags);
 
-	if (error == 0)
-		error = check_flags(flags);
 	if (error != 0)
 		return error;
 	if (trip_profile_telling == profile || profile->reads)
@@ -279,10 +284,8 @@ trip_profile_start_reads(struct trip_profile *profile, uint64_t flags)
 int
 trip_profile_end_reads(struct trip_profile *profile, uint64_t flags)
 {
-	int error = trip_detach_check(profile->domain);
+	int error = check_call(profile, flags);
 
-	if (error == 0)
-		error = check_flags(flags);
 	if (error != 0)
 		return error;
 	if (trip_profile_telling == profile || !profile->reads)
