@@ -398,7 +398,7 @@ trip_keyed_forget(struct trip_keyed *table, uint32_t entry)
 	_Atomic uint64_t *rest = keyed_rest(table, entry);
 	const uint64_t told = (1u << TRIP_KEYED_LIMITS) - 1;
 
-	keyed_store(&rest[KEYED_BUCKET], table->now * table->rate);
+	trip_keyed_empty(table, entry);
 	keyed_publish(&rest[KEYED_ERROR], keyed_load(&rest[KEYED_ERROR]) & ~told);
 }
 
@@ -492,11 +492,8 @@ trip_keyed_entries(const struct trip_keyed *table)
 static uint64_t
 life_of(const struct trip_keyed *table, uint32_t entry)
 {
-	return table->anew == 0
-		       ? 0
-		       : atomic_load_explicit(
-				 &keyed_memos(table, entry)[table->anew - 1 + TRIP_KEYED_LIFE],
-				 memory_order_acquire);
+	return atomic_load_explicit(&keyed_memos(table, entry)[table->anew - 1 + TRIP_KEYED_LIFE],
+		memory_order_acquire);
 }
 
 static bool
@@ -541,20 +538,21 @@ is_torn(const struct trip_keyed *table, uint32_t entry, const struct trip_keyed_
 {
 	uint64_t error = keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]);
 
-	return table->anew != 0 &&
-	       (life != life_of(table, entry) || keyed_told(error) != reading->told ||
-		       keyed_told(error >> KEYED_TELLING_SHIFT) != reading->telling);
+	return life != life_of(table, entry) || keyed_told(error) != reading->told ||
+	       keyed_told(error >> KEYED_TELLING_SHIFT) != reading->telling;
 }
 
 bool
 trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keyed_entry *reading)
 {
-	uint64_t life;
-	bool is_there;
+	bool is_there = false;
 
+	if (table->anew == 0)
+		return read_once(table, entry, reading);
 	/* Each time round somebody has told something: nobody goes on doing so. */
 	for (unsigned int i = 0; i < TORN_MAX; i++) {
-		life = life_of(table, entry);
+		uint64_t life = life_of(table, entry);
+
 		is_there = read_once(table, entry, reading);
 		if (!is_torn(table, entry, reading, life))
 			break;

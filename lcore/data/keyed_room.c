@@ -103,12 +103,12 @@ leave(struct trip_keyed *table, struct leaving *leaving, bool idle)
 /* However long it stays: when it was seen does not go round, nor does its bucket, which is empty.
  * Where there is no rate that may be the word of its hold. */
 static void
-stay_idle(const struct trip_keyed *table, uint32_t entry, uint64_t packets)
+stay_idle(struct trip_keyed *table, uint32_t entry, uint64_t packets)
 {
 	uint64_t seen = keyed_idle_since(table);
 
 	if (table->rate != 0)
-		keyed_store(&keyed_rest(table, entry)[KEYED_BUCKET], table->now * table->rate);
+		trip_keyed_empty(table, entry);
 	keyed_store(&keyed_entry(table, entry)[KEYED_PACKETS],
 		keyed_packets(packets) | seen << KEYED_SEEN_SHIFT);
 }

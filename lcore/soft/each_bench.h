@@ -78,6 +78,12 @@ each_life(const struct each_bench *bench, const struct trip_keyed_entry *reading
 	return statement->life != 0 ? reading->memos[statement->life - 1 + TRIP_KEYED_LIFE] : 0;
 }
 
+static inline bool
+each_is_held(const struct each_bench *bench, const struct trip_keyed_entry *reading)
+{
+	return reading->mark != 0 && reading->hold > bench->poll->now;
+}
+
 struct each_bench trip_each_judge_bench(const struct trip_each_poll *poll, uint32_t which);
 
 /* A key of which something was counted, or is to be told. */
@@ -85,13 +91,6 @@ void trip_each_judge_key(const struct each_bench *bench, struct each_judged *jud
 
 /* The counter is at or above the number of trips; from here on it need not be told of this one. */
 void trip_each_judge_raise(const struct each_bench *bench, uint64_t trips);
-
-/* It may be told again and again, or begin anew. */
-static inline bool
-each_is_told_again(const struct trip_each_statement *statement)
-{
-	return (statement->again | statement->anew) != 0;
-}
 
 /* ---- each_close.c ---- */
 

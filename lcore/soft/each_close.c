@@ -51,15 +51,12 @@ trip_each_close_recover(const struct each_bench *bench)
 static bool
 has_passed(const struct each_bench *bench, uint32_t table, uint64_t round)
 {
-	const struct trip_each_statement *statement = bench->statement;
-
 	/* Acquire: its bits. Partner: the release in pass(). */
 	if (atomic_load_explicit(
 		    &trip_each_ring_head(&bench->at, table)->passed, memory_order_acquire) == round)
 		return true;
-	return table != bench->own &&
-	       trip_keyed_is_empty(trip_each_table(
-		       bench->poll->zone, statement->first_line + table * statement->table_lines));
+	return table != bench->own && trip_keyed_is_empty(trip_each_table(bench->poll->zone,
+					      trip_each_table_line(bench->statement, table)));
 }
 
 /* The next round, if all have gone through this one. */

@@ -104,12 +104,6 @@ does_of(const struct each_bench *bench)
 	}
 }
 
-static bool
-is_held(const struct each_judged *judged, uint64_t now)
-{
-	return judged->own.mark != 0 && judged->own.hold > now;
-}
-
 void
 trip_each_hold_begin(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
@@ -117,9 +111,9 @@ trip_each_hold_begin(const struct each_bench *bench, struct each_judged *judged,
 	uint64_t time = trip_each_act_time(act), now = bench->poll->now;
 	uint64_t until = time != 0 ? now + time : TRIP_KEYED_EVER;
 
-	if (is_held(judged, now) && judged->own.hold > until)
+	if (each_is_held(bench, &judged->own) && judged->own.hold > until)
 		return;
-	if (!is_held(judged, now))
+	if (!each_is_held(bench, &judged->own))
 		begin(bench, judged, judged->held != 0 ? judged->bucket : 0);
 	hold(bench, judged, until, (uint8_t)(MARK_HELD | MARK_OWNED | does_of(bench) | when));
 }
@@ -142,16 +136,12 @@ trip_each_hold_disown(const struct each_bench *bench, struct each_judged *judged
 void
 trip_each_hold_join(const struct each_bench *bench, struct each_judged *judged)
 {
-	uint64_t now = bench->poll->now;
-
-	if (judged->held == 0)
+	if (judged->held == 0 || each_is_held(bench, &judged->own))
 		return;
-	if (!is_held(judged, now)) {
-		begin(bench, judged, judged->bucket);
-		hold(bench, judged, judged->held,
-			MARK_HELD | (judged->held_by & MARK_WHEN) | does_of(bench));
-		trip_each_hold_do(bench, judged, judged->in_chunk);
-	}
+	begin(bench, judged, judged->bucket);
+	hold(bench, judged, judged->held,
+		MARK_HELD | (judged->held_by & MARK_WHEN) | does_of(bench));
+	trip_each_hold_do(bench, judged, judged->in_chunk);
 }
 
 /* Whoever owns it tells; false: so much was told meanwhile that it is tried anew. */

@@ -17,12 +17,6 @@ trip_each_judge_bench(const struct trip_each_poll *poll, uint32_t which)
 	return bench;
 }
 
-static bool
-is_held(const struct each_bench *bench, const struct trip_keyed_entry *reading)
-{
-	return reading->mark != 0 && reading->hold > bench->poll->now;
-}
-
 /* What another table has told: a rate as long as its bucket has not been emptied, or it holds the
  * key. */
 static uint8_t
@@ -31,7 +25,7 @@ told_by(const struct each_bench *bench, const struct trip_keyed_entry *reading)
 	const struct trip_each_statement *statement = bench->statement;
 	uint8_t told = reading->told;
 
-	if (!is_held(bench, reading))
+	if (!each_is_held(bench, reading))
 		told &= (uint8_t) ~(statement->rates & statement->holds);
 	if (trip_keyed_lasts(bench->table, reading) <= 0)
 		told &= (uint8_t) ~(statement->rates & ~statement->holds);
@@ -48,7 +42,7 @@ add_other(const struct each_bench *bench, struct each_judged *judged, uint32_t t
 	uint64_t latest = trip_keyed_hold_latest(bench->table, bench->poll->now);
 	uint64_t until = reading->hold < latest ? reading->hold : latest;
 
-	if (is_held(bench, reading) && until > judged->held) {
+	if (each_is_held(bench, reading) && until > judged->held) {
 		judged->held = until;
 		judged->held_by = reading->mark;
 		judged->bucket = trip_keyed_place(table, reading->at);
@@ -63,11 +57,9 @@ static bool
 seek_other(const struct each_bench *bench, uint32_t table, const uint64_t *key,
 	struct trip_keyed_entry *reading)
 {
-	const struct trip_each_statement *statement = bench->statement;
-
 	return table != bench->own &&
 	       trip_keyed_glance(trip_each_table(bench->poll->zone,
-					 statement->first_line + table * statement->table_lines),
+					 trip_each_table_line(bench->statement, table)),
 		       key, reading);
 }
 
@@ -83,7 +75,7 @@ look_at_others(const struct each_bench *bench, struct each_judged *judged)
 		judged->packets += reading.packets;
 		judged->bytes += reading.bytes;
 		judged->telling |= reading.telling;
-		if (!each_is_told_again(bench->statement) ||
+		if (!trip_each_is_told_again(bench->statement) ||
 			trip_each_anew_add(bench, judged, &reading))
 			add_other(bench, judged, i, &reading);
 	}
@@ -100,7 +92,7 @@ trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged)
 	judged->life = 0;
 	judged->anew_packets = judged->anew_bytes = 0;
 	memset(judged->next, 0, sizeof(judged->next));
-	if (each_is_told_again(bench->statement))
+	if (trip_each_is_told_again(bench->statement))
 		(void)trip_each_anew_add(bench, judged, &judged->own);
 	if (bench->close == NULL)
 		return;
@@ -145,7 +137,7 @@ has_told_since(const struct each_bench *bench, const struct each_judged *judged,
 {
 	const struct trip_each_statement *statement = bench->statement;
 
-	if (each_is_told_again(statement) && each_life(bench, reading) != judged->life)
+	if (trip_each_is_told_again(statement) && each_life(bench, reading) != judged->life)
 		return each_life(bench, reading) > judged->life;
 	if ((statement->again & each_bit_of(when)) != 0)
 		return reading->memos[statement->next[when] - 1] > judged->next[when];
@@ -205,8 +197,7 @@ say_told(const struct each_bench *bench, struct each_judged *judged, uint32_t wh
 	const uint8_t again = bench->statement->again | bench->statement->anew;
 	uint8_t bit = each_bit_of(when);
 
-	if (again != 0)
-		trip_each_anew_told(bench, judged, found);
+	trip_each_anew_told(bench, judged, found);
 	/* Which may have been another condition's. */
 	if ((again & bit) != 0 || found->when != when)
 		bit = 0;
@@ -285,7 +276,7 @@ trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 
 	/* What comes of a key that is held counting knows. */
 	if (holds) {
-		bool was_held = judged->own.mark != 0 && judged->own.hold > bench->poll->now;
+		bool was_held = each_is_held(bench, &judged->own);
 
 		trip_each_hold_begin(bench, judged, when);
 		if (!was_held)
@@ -368,11 +359,11 @@ trip_each_judge_key(const struct each_bench *bench, struct each_judged *judged)
 	if (judged->own.mark != 0 && judged->own.hold <= bench->poll->now)
 		trip_each_hold_settle(bench, judged);
 	/* What is told by a rate that holds keys is so while it does. */
-	if (judged->own.told == all && !each_is_told_again(statement))
+	if (judged->own.told == all && !trip_each_is_told_again(statement))
 		return;
 	for (unsigned int looks = 0; again && looks < EACH_LOOKS; looks++) {
 		trip_each_judge_look(bench, judged);
-		if (each_is_told_again(statement)) {
+		if (trip_each_is_told_again(statement)) {
 			if (ask_of_anew(bench, judged))
 				continue;
 			trip_each_anew_join(bench, judged);

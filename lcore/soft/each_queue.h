@@ -119,6 +119,20 @@ trip_each_table(const struct trip_each_zone *zone, uint32_t line)
 	return (struct trip_keyed *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE);
 }
 
+/* Where one of its tables begins; what is behind them, for n_tables. */
+static inline uint32_t
+trip_each_table_line(const struct trip_each_statement *statement, uint32_t table)
+{
+	return statement->first_line + table * statement->table_lines;
+}
+
+/* Its keys may be told again and again, or begin anew. */
+static inline bool
+trip_each_is_told_again(const struct trip_each_statement *statement)
+{
+	return (statement->again | statement->anew) != 0;
+}
+
 /* Microseconds for which what a condition does lasts, at first; 0: for ever. */
 static inline uint64_t
 trip_each_act_time(const struct trip_each_act *act)
@@ -134,7 +148,7 @@ trip_each_statement_ring_lines(const struct trip_each_statement *statement)
 {
 	const struct trip_each_ring_at at = {.kept = statement->kept,
 		.n_tables = statement->n_tables,
-		.lives = (statement->again | statement->anew) != 0};
+		.lives = trip_each_is_told_again(statement)};
 
 	return statement->n_whens > 0 ? (uint32_t)(trip_each_ring_size(&at) / TRIP_EACH_LINE) : 0;
 }
@@ -151,13 +165,13 @@ static inline struct trip_each_ring_at
 trip_each_statement_ring(
 	const struct trip_each_zone *zone, const struct trip_each_statement *statement)
 {
-	uint32_t line = statement->first_line + statement->n_tables * statement->table_lines;
+	uint32_t line = trip_each_table_line(statement, statement->n_tables);
 
 	return (struct trip_each_ring_at){
 		.ring = (struct trip_each_ring *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE),
 		.kept = statement->kept,
 		.n_tables = statement->n_tables,
-		.lives = (statement->again | statement->anew) != 0,
+		.lives = trip_each_is_told_again(statement),
 		.anew = statement->anew};
 }
 

@@ -69,8 +69,8 @@ struct trip_each_entry trip_each_sum(const struct trip_each *each, const uint64_
 static inline struct trip_keyed *
 trip_each_table_at(const struct trip_each *each, uint32_t at)
 {
-	return trip_each_table(each->domain->engine.eaches,
-		each->statement.first_line + at * each->statement.table_lines);
+	return trip_each_table(
+		each->domain->engine.eaches, trip_each_table_line(&each->statement, at));
 }
 
 #endif

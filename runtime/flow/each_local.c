@@ -206,7 +206,7 @@ show_to(const struct trip_each *each, struct trip_port_side *side, uint32_t q, u
 	struct trip_each_queue *queue = queue_of(each, side, q);
 	uint64_t bit = UINT64_C(1) << each->number;
 
-	queue->lines[each->number] = statement->first_line + table * statement->table_lines;
+	queue->lines[each->number] = trip_each_table_line(statement, table);
 	atomic_fetch_and_explicit(&queue->used, ~bit, memory_order_relaxed);
 	atomic_fetch_or_explicit(&queue->wants, statement->wants, memory_order_relaxed);
 	/* Release: all of it. Partner: R4. */

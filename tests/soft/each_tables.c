@@ -35,7 +35,7 @@ open_tables(struct bed *bed, const struct trip_each_statement *statement)
 
 	attr.secret[0] = 1;
 	for (uint32_t i = 0; i < statement->n_tables; i++) {
-		uint32_t line = statement->first_line + i * statement->table_lines;
+		uint32_t line = trip_each_table_line(statement, i);
 
 		bed->tables[i] = trip_keyed_init(trip_each_table(bed->zone, line), &attr);
 		bed->zone->queues[i].lines[0] = line;
