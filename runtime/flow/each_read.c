@@ -49,11 +49,12 @@ struct said {
 static struct said
 said_of(const struct trip_each *each, const struct trip_keyed_entry *reading)
 {
-	const uint64_t *anew = &reading->memos[each->statement.life - 1];
 	struct said said = {.hold = reading->hold, .told = reading->told, .mark = reading->mark};
+	const uint64_t *anew;
 
 	if (each->statement.life == 0)
 		return said;
+	anew = &reading->memos[each->statement.life - 1];
 	said.life = anew[TRIP_KEYED_LIFE];
 	said.packets = anew[TRIP_KEYED_ANEW_PACKETS];
 	said.bytes = anew[TRIP_KEYED_ANEW_BYTES];
