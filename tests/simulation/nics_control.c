@@ -114,6 +114,8 @@ create(const struct act *act)
 		detach(act->flow);
 	}
 	nics.creates = false;
+	/* Whoever stops the port without a word waits for that. */
+	sim_progress();
 }
 
 static void
