@@ -226,7 +226,7 @@ def a_live_port_is_sampled(bench):
 
 def keys_begin_anew_while_they_are_sampled(bench):
     """The statement is closed while forwarders take packets by it."""
-    process = start_live(bench, '--sample-packets', '20000', '--sample-bytes', '64')
+    process = start_live(bench, '--sample-packets', '20000', '--sample-bytes', '64', '--samples-disk', '1GiB')
     wait_until('an event', lambda: os.path.exists(bench.file('events')) and len(samples_of(bench)) > 0)
     for _ in range(20):
         subprocess.run([TRIPCTL, '--socket', bench.file('sock'), 'reset', 'victims'], check=True, capture_output=True,

@@ -375,6 +375,10 @@ tripd_samples_close(struct tripd_samples *samples)
 	if (folder == NULL)
 		return 0;
 	tripd_samples_finish(samples);
+	/* The end says itself how many have failed. */
+	samples->said_failed = samples->failed;
+	if (samples->refused != samples->said_refused)
+		tripd_samples_say(samples);
 	if (samples->hangs) {
 		pthread_detach(samples->thread);
 	} else {
