@@ -32,6 +32,9 @@ fuzzed_rules(const char *text, size_t length)
 	trip_rules_errors_print(errors, file);
 	fclose(file);
 	must((rc == 0) == (size == 0));
+	for (unsigned int i = 0; errors != NULL && i < errors->n_list; i++)
+		must(errors->list[i].line > 0 &&
+			errors->list[i].offset + errors->list[i].length <= errors->length);
 	free(said);
 	trip_rules_errors_free(errors);
 	return rules;

@@ -758,6 +758,11 @@ static const struct mistake mistakes[] = {
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets rate >= 1/s over "
 		"5s log\nwhen e.bytes rate >= 1B/s over 5s log",
 		"3:6: 'e' has a 'rate' already: an 'each' has one\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.bytes >= 10 drop\nwhen e.bytes "
+		"rate >= 1B/s over 5s until < 1B/s for 5s police e\nwhen e.packets >= 1 drop e",
+		"2:24: expected a name, found the end of the line\n3:63: expected a number or a "
+		"rate "
+		"such as 10kpps, found the end of the line\n"),
 	MISTAKE("each", "1:5: expected a name, found the end of the line\n"),
 	MISTAKE("each e ipv4.src max 10 idle 1s", "1:8: expected 'port', found 'ipv4.src'\n"),
 	MISTAKE("each e port 0",

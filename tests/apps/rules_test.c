@@ -59,6 +59,55 @@ test_mistakes(void **state)
 	check_mistakes(mistakes, RTE_DIM(mistakes));
 }
 
+static void
+check_told(const char *text, size_t length, const struct trip_rules_error *error)
+{
+	bool right = error->line == 5 && error->offset + error->length <= length;
+
+	for (const char *at = error->message; *at != '\0'; at++)
+		right = right && *at >= 0x20 && *at < 0x7f;
+	if (!right)
+		print_message("%s%u:%u: %s\n", text, error->line, error->column, error->message);
+	assert_true(right);
+}
+
+/* A statement that ends anywhere: what is said of it has a place in it, and is a text. */
+static void
+test_cut(void **state)
+{
+	static const char before[] = "each e port 0 ipv4.src max 10 idle 1s\ncounter c\n"
+				     "count k port 0 pattern eth / end\nquota q 5 of k.bytes\n";
+	static const char *const statements[] = {
+		"when e.bytes >= 1k every 2k police e 10Mbit/s\n",
+		"when e.packets rate >= 10pps over 5s until < 5pps for 9s drop e\n",
+		"when e.packets rate >= 10pps over 5s drop e for 60s\n",
+		"when e.bytes >= 1k every 1k log \"x\" at most 5 per 1s\n",
+		"when k.bytes rate >= 1kB/s over 5s until < 1B/s for 1s police k 5pps\n",
+		"when k.bytes idle 5s every 1k drop k for 5s\n",
+		"when any(k.bytes >= 5, all(c >= 4, after 5s)) add c 4\n",
+		"when q >= 90 % every 5 exec /bin/true\n",
+		"quota r 5k per month at 15 00:00 of k.packets\n",
+		"each f port 0,1 egress ipv4.src/24,proto max 4 idle 1s full open pattern udp / "
+		"end\n",
+	};
+	char text[512];
+
+	for (size_t i = 0; i < RTE_DIM(statements); i++)
+		for (size_t n = 1; n < strlen(statements[i]); n++) {
+			struct trip_rules_errors *errors;
+			struct trip_rules *rules;
+			int length = snprintf(
+				text, sizeof(text), "%s%.*s\n", before, (int)n, statements[i]);
+			int rc = trip_rules_parse_text("test", text, length, &rules, &errors);
+
+			assert_int_equal(errors == NULL, rc == 0);
+			for (unsigned int j = 0; j < (errors != NULL ? errors->n_list : 0); j++)
+				check_told(text, length, &errors->list[j]);
+			trip_rules_errors_free(errors);
+			trip_rules_free(rules);
+		}
+}
+
 static const struct trip_flow_item_set *
 set_of(const struct rte_flow_item *item)
 {
@@ -1437,6 +1486,7 @@ main(void)
 		cmocka_unit_test(test_items_carriers),
 		cmocka_unit_test(test_item_order),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_not_yet),
 		cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_eaches),

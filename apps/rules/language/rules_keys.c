@@ -227,6 +227,9 @@ trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
 	trip_rules_condition_check_rate(ctx, names, when->ref);
+	/* It breaks off in its operation, which has been told. */
+	if (trip_rules_each_does(when->op) && names->target.length == 0)
+		return;
 	when->ref = of_bytes ? TRIP_RULES_REF_KEY_BYTES : TRIP_RULES_REF_KEY_PACKETS;
 	if (!check_words(ctx, &names->ref, when) ||
 		is_said_again(ctx, &names->ref, each, when->source) ||
