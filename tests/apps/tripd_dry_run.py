@@ -74,6 +74,11 @@ when in.packets >= 10 drop in
 when in.packets >= 10 pass in
 when out.packets >= 10 log
 allow kept port 0 egress pattern eth / ipv6 / end
+each keys port 0 ipv4.src max 16 idle 60s
+each held port 0 ipv4.dst max 16 idle 60s
+when keys.packets >= 10 drop keys for 60s
+when keys.packets >= 9 log
+when held.packets >= 10 police held 1Mbit/s
 '''
 
 
@@ -83,7 +88,7 @@ def vain(advice):
         f'tripd: warning: line {line} of the rules: {what}, since port 0 has no partner and forwards nothing; '
         f'it has one {advice}\n' for line, what in (
             (2, 'count out counts nothing'), (3, 'count off drops nothing'), (8, 'allow kept counts nothing'),
-            (5, 'drop in changes nothing')))
+            (5, 'drop in changes nothing'), (11, 'drop keys changes nothing'), (13, 'police held changes nothing')))
 
 
 def what_forwarding_takes_is_warned_about(bench):

@@ -84,6 +84,22 @@ warn(struct warning *warning, unsigned int line, const struct trip_rules_count *
 	}
 }
 
+/* What an operation drops packets of; NULL: it drops none. */
+static const struct trip_rules_count *
+dropped_by(const struct trip_rules *rules, const struct trip_rules_when *when)
+{
+	switch (when->op) {
+	case TRIP_RULES_OP_DROP:
+	case TRIP_RULES_OP_POLICE:
+		return &rules->counts[when->target];
+	case TRIP_RULES_OP_KEY_DROP:
+	case TRIP_RULES_OP_KEY_POLICE:
+		return &rules->eaches[when->index].count;
+	default:
+		return NULL;
+	}
+}
+
 void
 tripd_partner_warn(const struct trip_rules *rules, const struct tripd_plan *plan,
 	const struct tripd_options *options)
@@ -99,11 +115,13 @@ tripd_partner_warn(const struct trip_rules *rules, const struct tripd_plan *plan
 		if (need_of(&rules->eaches[i].count) != NULL)
 			warn(&warning, rules->eaches[i].count.line, &rules->eaches[i].count, "each",
 				need_of(&rules->eaches[i].count));
-	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (rules->whens[i].op == TRIP_RULES_OP_DROP ||
-			rules->whens[i].op == TRIP_RULES_OP_POLICE)
-			warn(&warning, rules->whens[i].line, &rules->counts[rules->whens[i].target],
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
+		const struct trip_rules_count *rule = dropped_by(rules, &rules->whens[i]);
+
+		if (rule != NULL)
+			warn(&warning, rules->whens[i].line, rule,
 				trip_rules_op_of(rules->whens[i].op)->word, "changes nothing");
+	}
 	if (warning.n > TRIP_RULES_SHOWN_MAX)
 		fprintf(stderr, "tripd: and %u more of these warnings\n",
 			warning.n - TRIP_RULES_SHOWN_MAX);
