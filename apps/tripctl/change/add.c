@@ -229,8 +229,9 @@ tripctl_reset(struct tripctl *ctl, int argc, char **argv)
 		.args_doc = "NAME",
 		.doc = "Begins a counter anew at 0, or both of a count of tripd, or all keys of an "
 		       "`each', and writes what it was: of the others, nothing that is counted "
-		       "meanwhile is lost. What has fired stays "
-		       "fired, but of a quota of tripd, whose next period begins." EXIT_CODES,
+		       "meanwhile is lost. Of what tripd has by its rules, its statements "
+		       "are armed again, and what they have dropped passes; of a quota the next "
+		       "period begins." EXIT_CODES,
 		.word = take_name,
 		.end = check_name,
 	};

@@ -164,8 +164,8 @@ static const struct row {
 		"it has in other words; writes what that was. - is stdin." EXIT_CODES,
 		"apply", true, NULL},
 	{"remove", "NAME",
-		"Removes a count, counter, quota or set of the rules of tripd, and each `when' "
-		"that speaks of it; writes what that was." EXIT_CODES,
+		"Removes a count, counter, quota, set or `each' of the rules of tripd, and each "
+		"`when' that speaks of it; writes what that was." EXIT_CODES,
 		"remove", false, NULL},
 	{"diff", "[FILE]",
 		"Writes what would change if tripd had the rules of this file and no others, as a "

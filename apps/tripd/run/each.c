@@ -219,6 +219,14 @@ tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info *info
 		*info = each->last;
 }
 
+const char *
+tripd_quota_key_state(uint32_t op)
+{
+	return op == TRIP_EACH_OP_DROP     ? trip_rules_op_of(TRIP_RULES_OP_KEY_DROP)->word
+	       : op == TRIP_EACH_OP_POLICE ? trip_rules_op_of(TRIP_RULES_OP_KEY_POLICE)->word
+					   : NULL;
+}
+
 /* At most once in so long. */
 #define SAY_NS UINT64_C(10000000000)
 

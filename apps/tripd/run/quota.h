@@ -346,6 +346,9 @@ int tripd_quota_each_reset(struct tripd_quota *quota, unsigned int each);
 /* What an `each` has come to, or had as it went. */
 void tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info *info);
 
+/* What is done to a key, an enum trip_each_op, in the word of the language; NULL: nothing. */
+const char *tripd_quota_key_state(uint32_t op);
+
 /* Lets some time pass, or progresses the domain where that is done by hand. */
 void tripd_quota_pause(const struct tripd_quota *quota);
 

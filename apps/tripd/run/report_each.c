@@ -12,15 +12,6 @@
 /* Keys of one statement. */
 #define TOP 20
 
-/* What is done to a key, in the word of the language; NULL: nothing. */
-static const char *
-state_of(const struct trip_each_entry *entry)
-{
-	return entry->op == TRIP_EACH_OP_DROP     ? trip_rules_op_of(TRIP_RULES_OP_KEY_DROP)->word
-	       : entry->op == TRIP_EACH_OP_POLICE ? trip_rules_op_of(TRIP_RULES_OP_KEY_POLICE)->word
-						  : NULL;
-}
-
 static json_t *
 make_entries(const struct trip_each *each, const struct trip_each_entry *entries, unsigned int n)
 {
@@ -31,11 +22,14 @@ make_entries(const struct trip_each *each, const struct trip_each_entry *entries
 
 		if (trip_each_text(each, entries[i].key, text, sizeof(text)) == 0)
 			json_array_append_new(
-				list, json_pack("{s:s, s:I, s:I, s:I, s:s?}", "key", text,
-					      "packets", (json_int_t)entries[i].packets, "bytes",
-					      (json_int_t)entries[i].bytes, "error",
+				list, json_pack("{s:s, s:I, s:I, s:I, s:s?, s:I, s:I, s:I}", "key",
+					      text, "packets", (json_int_t)entries[i].packets,
+					      "bytes", (json_int_t)entries[i].bytes, "error",
 					      (json_int_t)entries[i].error, "state",
-					      state_of(&entries[i])));
+					      tripd_quota_key_state(entries[i].op), "anew",
+					      (json_int_t)entries[i].anew, "anew_packets",
+					      (json_int_t)entries[i].anew_packets, "anew_bytes",
+					      (json_int_t)entries[i].anew_bytes));
 	}
 	return list;
 }

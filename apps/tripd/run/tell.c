@@ -63,8 +63,12 @@ tripd_tell_engines(const struct tripd_run *run)
 			n[one.engine]++;
 		}
 	}
-	fprintf(run->out, "%u flows are counted in hardware, %u in software\n",
+	fprintf(run->out, "%u flows are counted in hardware, %u in software",
 		n[TRIP_FLOW_ENGINE_HW], n[TRIP_FLOW_ENGINE_SW]);
+	if (run->rules->n_eaches > 0)
+		fprintf(run->out, "; keys of %u each statement%s", run->rules->n_eaches,
+			run->rules->n_eaches == 1 ? "" : "s");
+	fputc('\n', run->out);
 	fflush(run->out);
 }
 

@@ -14,7 +14,9 @@ struct tripd_quota;
 
 struct tripd_view_each {
 	struct tripd_view_count count;
-	uint64_t keys, held;
+	uint64_t keys;
+	/* What is done to some of them, or NULL. */
+	const char *state;
 };
 
 /* What a person sees of a run: each trip as it happens, counts and rates in place. */
