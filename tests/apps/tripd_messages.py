@@ -56,6 +56,8 @@ def bad_command_lines(bench):
             ('--until-idle: "0" is not', '--until-idle', '0'),
             ('--until-idle: "nan" is not', '--until-idle', 'nan'),
             ('--check: "--iface" is an option, and no FILE', '--check', '--iface', 'lo'),
+            ('--iface: "lo,eth0" has a comma: each interface has an --iface of its own', '--iface', 'lo,eth0', '--rules', 'r'),
+            ('--iface: an interface has a name', '--iface', '', '--rules', 'r'),
             ('--rules: "--report=r" is an option, and no FILE', '--rules', '--report=r'),
             ('--demo brings its own rules', '--demo', '--rules', 'r')):
         says(bench, USAGE, pattern, *words, lines=2)

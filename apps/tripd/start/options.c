@@ -72,6 +72,13 @@ take_iface(struct argp_state *state, struct tripd_options *options, const char *
 {
 	if (options->n_ifaces == TRIPD_IFACES_MAX)
 		argp_error(state, "--iface: more than %u interfaces", TRIPD_IFACES_MAX);
+	/* Behind one EAL would read a word for the driver. */
+	if (strchr(text, ',') != NULL)
+		argp_error(state,
+			"--iface: \"%s\" has a comma: each interface has an --iface of its own",
+			text);
+	if (text[0] == '\0')
+		argp_error(state, "--iface: an interface has a name");
 	options->ifaces[options->n_ifaces++] = text;
 }
 
