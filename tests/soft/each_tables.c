@@ -10,109 +10,19 @@
 #include "flow/each.h"
 #include "each_judge.h"
 #include "keyed_priv.h"
-#include "trip_test.h"
+#include "trip_each_bed.h"
 
 #define TABLES_MAX 2u
 #define SECOND UINT64_C(1000000)
-#define LENGTH 60u
-
-static const struct trip_each_part by_source[] = {{TRIP_EACH_IPV4_SRC, 0}};
-
-/* A statement, and who polls each of its queues. */
-struct bed {
-	struct trip_each_zone *zone;
-	struct trip_each_statement *statement;
-	struct trip_each_ring_at at;
-	struct trip_keyed *tables[TABLES_MAX];
-	struct trip_each_poll polls[TABLES_MAX];
-	uint64_t now;
-};
-
-static void
-open_tables(struct bed *bed, const struct trip_each_statement *statement)
-{
-	struct trip_keyed_attr attr = trip_each_keyed(statement);
-
-	attr.secret[0] = 1;
-	for (uint32_t i = 0; i < statement->n_tables; i++) {
-		uint32_t line = trip_each_table_line(statement, i);
-
-		bed->tables[i] = trip_keyed_init(trip_each_table(bed->zone, line), &attr);
-		bed->zone->queues[i].lines[0] = line;
-		bed->zone->queues[i].used = 1;
-		bed->polls[i] = (struct trip_each_poll){
-			.open = 1, .zone = bed->zone, .queue = &bed->zone->queues[i]};
-	}
-}
-
-static void
-bed_open(struct bed *bed, const struct trip_each_attr *given, uint32_t n_tables)
-{
-	struct trip_each_attr attr = *given;
-	struct trip_each_statement statement = {.first_line = trip_each_first_line(n_tables)};
-	size_t size;
-
-	attr.size = sizeof(attr);
-	attr.name = "keys";
-	attr.parts = by_source;
-	attr.n_parts = 1;
-	assert_int_equal(trip_each_plan(&attr, &statement), 0);
-	trip_each_plan_tables(&statement, n_tables);
-	size = trip_each_zone_size(
-		n_tables, trip_each_statement_lines(&statement) * TRIP_EACH_LINE);
-	*bed = (struct bed){.zone = aligned_alloc(TRIP_EACH_LINE, size), .now = SECOND};
-	assert_non_null(bed->zone);
-	memset(bed->zone, 0, size);
-	bed->zone->statements[0] = statement;
-	bed->statement = &bed->zone->statements[0];
-	bed->at = trip_each_statement_ring(bed->zone, bed->statement);
-	trip_each_ring_init(&bed->at);
-	open_tables(bed, &statement);
-}
-
-static void
-bed_close(struct bed *bed)
-{
-	free(bed->zone);
-}
-
-/* So many packets of a key, at once, on a queue; returns which of them are dropped. */
-static uint32_t
-count(struct bed *bed, uint32_t queue, uint64_t key, uint32_t n)
-{
-	uint64_t keys[TRIP_KEYED_CHUNK];
-	uint32_t bytes[TRIP_KEYED_CHUNK], dropped, over;
-	const struct trip_keyed_chunk chunk = {.keys = keys,
-		.bytes = bytes,
-		.count = n,
-		.close = bed->statement->shares ? trip_each_ring_close(&bed->at) : NULL,
-		.dropped = &dropped};
-	struct trip_each_poll *poll = &bed->polls[queue];
-
-	for (uint32_t i = 0; i < n; i++) {
-		keys[i] = key;
-		bytes[i] = LENGTH;
-	}
-	(void)trip_each_queue_begin(poll, bed->now);
-	over = trip_keyed_count(bed->tables[queue], &chunk, bed->now);
-	if (over != 0) {
-		uint32_t more = trip_each_judge(poll, 0, &chunk, over);
-
-		dropped |= more;
-	}
-	if (chunk.close != NULL)
-		(void)trip_each_close_step(poll, 0, 64);
-	return dropped;
-}
 
 static uint64_t
-trips(const struct bed *bed)
+trips(const struct trip_each_bed *bed)
 {
 	return trip_each_ring_trips(&bed->at);
 }
 
 static struct trip_each_told
-last_trip(const struct bed *bed)
+last_trip(const struct trip_each_bed *bed)
 {
 	struct trip_each_told told;
 
@@ -121,7 +31,7 @@ last_trip(const struct bed *bed)
 }
 
 static uint32_t
-entry_of(const struct bed *bed, uint32_t queue, uint64_t key)
+entry_of(const struct trip_each_bed *bed, uint32_t queue, uint64_t key)
 {
 	uint32_t entry = trip_keyed_find(bed->tables[queue], &key);
 
@@ -131,7 +41,7 @@ entry_of(const struct bed *bed, uint32_t queue, uint64_t key)
 
 /* For so long no packet comes to a queue, which is polled each `step`. */
 static void
-be_silent(struct bed *bed, uint32_t queue, uint64_t us, uint64_t step)
+be_silent(struct trip_each_bed *bed, uint32_t queue, uint64_t us, uint64_t step)
 {
 	for (uint64_t end = bed->now + us; bed->now < end;) {
 		bed->now += step;
@@ -153,13 +63,13 @@ each_06_holds_end_in_time_on_a_silent_queue(void **state)
 		.acts = &act,
 		.trips_kept = 32768};
 	struct trip_keyed_totals totals;
-	struct bed bed;
+	struct trip_each_bed bed;
 	uint64_t began;
 
-	bed_open(&bed, &attr, 1);
+	trip_each_bed_open(&bed, &attr, 1);
 	began = bed.now;
 	for (uint64_t key = 1; key <= KEYS; key++)
-		(void)count(&bed, 0, key, 1);
+		(void)trip_each_bed_count(&bed, 0, key, 1);
 	trip_keyed_totals(bed.tables[0], &totals);
 	assert_int_equal(totals.held, KEYS);
 	be_silent(&bed, 0, 60 * SECOND - 1, 1000);
@@ -168,13 +78,13 @@ each_06_holds_end_in_time_on_a_silent_queue(void **state)
 	trip_keyed_totals(bed.tables[0], &totals);
 	assert_int_equal(totals.held, 0);
 	assert_int_equal(trips(&bed), 2 * KEYS);
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 }
 
 #define RATE UINT64_C(1250000000)
 
 static const struct trip_each_when rate_when = {
-	.of = TRIP_EACH_BYTES, .rate = RATE, .burst = 100 * LENGTH};
+	.of = TRIP_EACH_BYTES, .rate = RATE, .burst = 100 * TRIP_EACH_BED_LENGTH};
 
 /* In three hours a bucket of ten gigabits a second has gone round. A key that is held stays that
  * long: it had nothing. */
@@ -186,16 +96,16 @@ each_04_a_silent_key_has_no_rate(void **state)
 		{.op = TRIP_EACH_OP_NONE}, {.op = TRIP_EACH_OP_DROP, .time_us = 86400 * SECOND}};
 	const struct trip_each_attr attr = {
 		.max = 100, .idle_us = 60 * SECOND, .whens = whens, .n_whens = 2, .acts = acts};
-	struct bed bed;
+	struct trip_each_bed bed;
 
-	bed_open(&bed, &attr, 1);
-	assert_int_equal(count(&bed, 0, 7, 32), UINT32_MAX << 10);
+	trip_each_bed_open(&bed, &attr, 1);
+	assert_int_equal(trip_each_bed_count(&bed, 0, 7, 32), UINT32_MAX << 10);
 	assert_int_equal(trips(&bed), 1);
 	be_silent(&bed, 0, 3 * 3600 * SECOND, SECOND / 10);
 	/* A follower takes the queue. */
 	trip_each_queue_recover(&bed.polls[0], bed.now);
 	assert_int_equal(trips(&bed), 1);
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 }
 
 /* Nobody polls a queue for three hours: what it told of a key by a rate is not so any more. */
@@ -204,19 +114,19 @@ each_04_a_rate_is_not_told_by_who_is_gone(void **state)
 {
 	const struct trip_each_attr attr = {
 		.max = 100, .idle_us = 60 * SECOND, .whens = &rate_when, .n_whens = 1};
-	struct bed bed;
+	struct trip_each_bed bed;
 
-	bed_open(&bed, &attr, 2);
+	trip_each_bed_open(&bed, &attr, 2);
 	for (uint32_t i = 0; i < 4; i++)
-		(void)count(&bed, 0, 7, 32);
+		(void)trip_each_bed_count(&bed, 0, 7, 32);
 	assert_int_equal(trips(&bed), 1);
-	(void)count(&bed, 1, 7, 32);
+	(void)trip_each_bed_count(&bed, 1, 7, 32);
 	assert_int_equal(trips(&bed), 1);
 	be_silent(&bed, 1, 3 * 3600 * SECOND, SECOND / 10);
 	for (uint32_t i = 0; i < 4; i++)
-		(void)count(&bed, 1, 7, 32);
+		(void)trip_each_bed_count(&bed, 1, 7, 32);
 	assert_int_equal(trips(&bed), 2);
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 }
 
 /* Whatever another process has written: no hold that is taken from there is longer than any. */
@@ -228,16 +138,16 @@ each_06_no_hold_of_others_is_longer_than_any(void **state)
 	const struct trip_each_attr attr = {
 		.max = 100, .idle_us = 60 * SECOND, .whens = &when, .n_whens = 1, .acts = &act};
 	struct trip_keyed_entry reading;
-	struct bed bed;
+	struct trip_each_bed bed;
 
-	bed_open(&bed, &attr, 2);
-	(void)count(&bed, 0, 7, 10);
+	trip_each_bed_open(&bed, &attr, 2);
+	(void)trip_each_bed_count(&bed, 0, 7, 10);
 	assert_int_equal(trips(&bed), 1);
 	trip_keyed_hold(bed.tables[0], entry_of(&bed, 0, 7), UINT64_C(1) << 63, 0xff);
-	assert_int_equal(count(&bed, 1, 7, 1), 1);
+	assert_int_equal(trip_each_bed_count(&bed, 1, 7, 1), 1);
 	assert_true(trip_keyed_read(bed.tables[1], entry_of(&bed, 1, 7), &reading));
 	assert_int_equal(reading.hold, bed.now + SECOND);
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 }
 
 static int
@@ -262,18 +172,18 @@ check_twice(uint32_t n_tables)
 	struct trip_domain *domain = calloc(1, sizeof(*domain));
 	struct trip_each *each = calloc(1, sizeof(*each));
 	struct trip_each_entry told[4] = {{0}}, top[4];
-	struct bed bed;
+	struct trip_each_bed bed;
 	uint32_t again;
 
 	assert_non_null(domain);
 	assert_non_null(each);
-	bed_open(&bed, &attr, n_tables);
+	trip_each_bed_open(&bed, &attr, n_tables);
 	domain->engine.eaches = bed.zone;
 	each->domain = domain;
 	each->statement = *bed.statement;
-	(void)count(&bed, 0, 7, 3);
-	(void)count(&bed, 0, 8, 5);
-	(void)count(&bed, n_tables - 1, 7, 2);
+	(void)trip_each_bed_count(&bed, 0, 7, 3);
+	(void)trip_each_bed_count(&bed, 0, 8, 5);
+	(void)trip_each_bed_count(&bed, n_tables - 1, 7, 2);
 	again = entry_of(&bed, 0, 8);
 	assert_true(again > entry_of(&bed, 0, 7));
 	keyed_store(&keyed_entry(bed.tables[0], again)[KEYED_KEY], 7);
@@ -287,7 +197,7 @@ check_twice(uint32_t n_tables)
 		assert_int_equal(told[0].error, 0);
 		assert_int_equal(told[1].packets, 0);
 	}
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 	free(each);
 	free(domain);
 }
@@ -309,21 +219,21 @@ each_04_nobody_waits_for_lines(void **state)
 		.max = 100, .idle_us = 60 * SECOND, .whens = &when, .n_whens = 1};
 	struct trip_keyed_entry reading;
 	const uint64_t key = 7;
-	struct bed bed;
+	struct trip_each_bed bed;
 
-	bed_open(&bed, &attr, 2);
-	(void)count(&bed, 0, 7, 9);
+	trip_each_bed_open(&bed, &attr, 2);
+	(void)trip_each_bed_count(&bed, 0, 7, 9);
 	/* Whoever recovered it was killed on the way. */
 	atomic_fetch_add(&bed.tables[0]->rebuilt, 1);
 	trip_keyed_line_clear(bed.tables[0]);
 	assert_true(trip_keyed_seek(bed.tables[0], &key, &reading));
 	assert_false(trip_keyed_glance(bed.tables[0], &key, &reading));
-	(void)count(&bed, 1, 7, 9);
+	(void)trip_each_bed_count(&bed, 1, 7, 9);
 	assert_int_equal(trips(&bed), 0);
-	(void)count(&bed, 1, 7, 1);
+	(void)trip_each_bed_count(&bed, 1, 7, 1);
 	assert_int_equal(trips(&bed), 1);
 	assert_int_equal(last_trip(&bed).packets, 10);
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 }
 
 /* Who polls a queue was killed as he told an end of a key: another queue's trip of it is told. */
@@ -338,10 +248,10 @@ each_06_an_end_hides_no_trip(void **state)
 	for (unsigned int placed = 0; placed < 2; placed++) {
 		struct trip_each_told end = {.when = TRIP_EACH_TOLD_END, .table = 0, .key = {7}},
 				      found;
-		struct bed bed;
+		struct trip_each_bed bed;
 
-		bed_open(&bed, &attr, 2);
-		(void)count(&bed, 0, 7, 32);
+		trip_each_bed_open(&bed, &attr, 2);
+		(void)trip_each_bed_count(&bed, 0, 7, 32);
 		assert_int_equal(trips(&bed), 1);
 		bed.now += 2 * SECOND;
 		trip_each_ring_write(&bed.at, &end);
@@ -349,11 +259,11 @@ each_06_an_end_hides_no_trip(void **state)
 		if (placed != 0)
 			assert_int_equal(
 				trip_each_ring_tell(&bed.at, &end, 1, &found), TRIP_EACH_TELLS);
-		(void)count(&bed, 1, 7, 32);
+		(void)trip_each_bed_count(&bed, 1, 7, 32);
 		assert_int_equal(trips(&bed), 2 + placed);
 		assert_int_equal(last_trip(&bed).when, 0);
 		assert_int_equal(last_trip(&bed).table, 1);
-		bed_close(&bed);
+		trip_each_bed_close(&bed);
 	}
 }
 
@@ -369,22 +279,22 @@ each_04_a_crossing_is_told_once_behind_a_kill(void **state)
 
 	for (uint32_t n_tables = 1; n_tables <= TABLES_MAX; n_tables++) {
 		struct trip_each_told second = {.packets = 10, .times = 1, .key = {7}}, found;
-		struct bed bed;
+		struct trip_each_bed bed;
 
-		bed_open(&bed, &attr, n_tables);
-		(void)count(&bed, 0, 7, 9);
+		trip_each_bed_open(&bed, &attr, n_tables);
+		(void)trip_each_bed_count(&bed, 0, 7, 9);
 		assert_int_equal(trips(&bed), 1);
 		trip_each_ring_write(&bed.at, &second);
 		trip_keyed_tell(bed.tables[0], entry_of(&bed, 0, 7), 1, 1);
 		assert_int_equal(trip_each_ring_tell(&bed.at, &second, 1, &found), TRIP_EACH_TELLS);
 		trip_each_judge_recover(&bed.polls[0], 0);
 		/* The tenth is one of those that are dropped. */
-		assert_int_equal(count(&bed, 0, 7, 5), 0x1f);
+		assert_int_equal(trip_each_bed_count(&bed, 0, 7, 5), 0x1f);
 		assert_int_equal(trips(&bed), 2);
-		(void)count(&bed, 0, 7, 1);
+		(void)trip_each_bed_count(&bed, 0, 7, 1);
 		assert_int_equal(trips(&bed), 3);
 		assert_int_equal(last_trip(&bed).packets, 15);
-		bed_close(&bed);
+		trip_each_bed_close(&bed);
 	}
 }
 
@@ -399,14 +309,14 @@ each_06_the_end_is_of_the_rate_that_prolonged(void **state)
 	const struct trip_each_attr attr = {
 		.max = 100, .idle_us = 60 * SECOND, .whens = whens, .n_whens = 2, .acts = acts};
 	struct trip_each_told told;
-	struct bed bed;
+	struct trip_each_bed bed;
 	uint64_t last = 0;
 
-	bed_open(&bed, &attr, 1);
+	trip_each_bed_open(&bed, &attr, 1);
 	/* 32 packets each millisecond, for a minute. */
 	for (uint32_t i = 0; i < 60000; i++) {
 		last = bed.now += 1000;
-		(void)count(&bed, 0, 7, 32);
+		(void)trip_each_bed_count(&bed, 0, 7, 32);
 	}
 	assert_int_equal(trips(&bed), 2);
 	be_silent(&bed, 0, 2 * SECOND, 1000);
@@ -414,21 +324,21 @@ each_06_the_end_is_of_the_rate_that_prolonged(void **state)
 	told = last_trip(&bed);
 	assert_int_equal(told.when, TRIP_EACH_TOLD_END);
 	trip_assert_range(told.ns / 1000, last + SECOND, last + SECOND + SECOND / 50);
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 }
 
 #define COUNT 100u
 
 /* As much of a key on a queue as makes it close on two. */
 static void
-count_close(struct bed *bed, uint32_t queue, uint64_t key)
+count_close(struct trip_each_bed *bed, uint32_t queue, uint64_t key)
 {
-	(void)count(bed, queue, key, 32);
-	(void)count(bed, queue, key, COUNT / 2 - 32);
+	(void)trip_each_bed_count(bed, queue, key, 32);
+	(void)trip_each_bed_count(bed, queue, key, COUNT / 2 - 32);
 }
 
 static uint32_t
-close_bits(const struct bed *bed)
+close_bits(const struct trip_each_bed *bed)
 {
 	const _Atomic uint64_t *close = trip_each_ring_close(&bed->at);
 	uint32_t n = 0;
@@ -445,9 +355,9 @@ each_04_bits_of_close_keys_go_with_them(void **state)
 	const struct trip_each_when when = {.count = COUNT};
 	const struct trip_each_attr attr = {
 		.max = 8192, .idle_us = SECOND, .whens = &when, .n_whens = 1};
-	struct bed bed;
+	struct trip_each_bed bed;
 
-	bed_open(&bed, &attr, 2);
+	trip_each_bed_open(&bed, &attr, 2);
 	for (uint64_t key = 1; key <= 8000; key++)
 		count_close(&bed, key % 2, key);
 	assert_true(close_bits(&bed) > 4000);
@@ -461,7 +371,7 @@ each_04_bits_of_close_keys_go_with_them(void **state)
 		be_silent(&bed, 1, 30, 10);
 	}
 	trip_assert_range(close_bits(&bed), 2500, 4500);
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 }
 
 /* Of a key that is close, or held, they stay, through all rounds; on a silent queue, too. */
@@ -472,13 +382,13 @@ each_04_bits_of_close_keys_stay_with_them(void **state)
 	const struct trip_each_act acts[] = {{.op = TRIP_EACH_OP_NONE}, {.op = TRIP_EACH_OP_DROP}};
 	const struct trip_each_attr attr = {
 		.max = 20000, .idle_us = 3600 * SECOND, .whens = whens, .n_whens = 2, .acts = acts};
-	struct bed bed;
+	struct trip_each_bed bed;
 	uint64_t round;
 
-	bed_open(&bed, &attr, 2);
+	trip_each_bed_open(&bed, &attr, 2);
 	count_close(&bed, 0, 7);
 	for (uint32_t i = 0; i < 4 * COUNT / 20; i++)
-		(void)count(&bed, 0, 9, 20);
+		(void)trip_each_bed_count(&bed, 0, 9, 20);
 	assert_int_equal(trips(&bed), 2);
 	/* Its queue is not polled: nothing is cleared. */
 	for (uint64_t key = 101; key <= 5100; key++)
@@ -491,12 +401,12 @@ each_04_bits_of_close_keys_stay_with_them(void **state)
 	}
 	assert_true(bed.at.ring->round >> 32 > (round >> 32) + 4);
 	assert_int_equal(trips(&bed), 2);
-	assert_int_equal(count(&bed, 1, 9, 1), 1);
-	(void)count(&bed, 1, 7, 32);
+	assert_int_equal(trip_each_bed_count(&bed, 1, 9, 1), 1);
+	(void)trip_each_bed_count(&bed, 1, 7, 32);
 	assert_int_equal(trips(&bed), 2);
-	(void)count(&bed, 1, 7, COUNT / 2 - 32);
+	(void)trip_each_bed_count(&bed, 1, 7, COUNT / 2 - 32);
 	assert_int_equal(trips(&bed), 3);
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 }
 
 /* Who is killed as he clears them has a follower. */
@@ -507,10 +417,10 @@ each_04_bits_of_close_keys_are_cleared_by_a_follower(void **state)
 	const struct trip_each_attr attr = {
 		.max = 100, .idle_us = SECOND, .whens = &when, .n_whens = 1};
 	_Atomic uint64_t *close;
-	struct bed bed;
+	struct trip_each_bed bed;
 
-	bed_open(&bed, &attr, 2);
-	(void)count(&bed, 0, 7, 1);
+	trip_each_bed_open(&bed, &attr, 2);
+	(void)trip_each_bed_count(&bed, 0, 7, 1);
 	close = trip_each_ring_close(&bed.at);
 	memset((void *)(uintptr_t)close, 0xff, TRIP_KEYED_CLOSE_WORDS * sizeof(*close));
 	bed.at.ring->round = UINT64_C(3) << 32 | 2;
@@ -520,7 +430,7 @@ each_04_bits_of_close_keys_are_cleared_by_a_follower(void **state)
 	assert_int_equal(bed.at.ring->round, UINT64_C(3) << 32);
 	for (uint32_t i = 0; i < TRIP_KEYED_CLOSE_WORDS; i++)
 		assert_int_equal(close[i], i % 2 == 0 ? UINT64_MAX : 0);
-	bed_close(&bed);
+	trip_each_bed_close(&bed);
 }
 
 int
