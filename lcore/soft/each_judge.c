@@ -137,11 +137,20 @@ has_told_since(const struct each_bench *bench, const struct each_judged *judged,
 {
 	const struct trip_each_statement *statement = bench->statement;
 
-	if (trip_each_is_told_again(statement) && each_life(bench, reading) != judged->life)
-		return each_life(bench, reading) > judged->life;
+	if (trip_each_is_told_again(statement) && each_life(bench, reading) > judged->life)
+		return true;
 	if ((statement->again & each_bit_of(when)) != 0)
 		return reading->memos[statement->next[when] - 1] > judged->next[when];
 	return (told_by(bench, reading) & ~judged->told & each_bit_of(when)) != 0;
+}
+
+/* What it tells, or has told, is of a life that has ended. */
+static bool
+is_past(const struct each_bench *bench, const struct each_judged *judged,
+	const struct trip_keyed_entry *reading)
+{
+	return trip_each_is_told_again(bench->statement) &&
+	       each_life(bench, reading) < judged->life;
 }
 
 /* When they were looked at, others said that they were telling it; some may have been killed.
@@ -156,7 +165,7 @@ ask_others(const struct each_bench *bench, const struct each_judged *judged,
 	struct trip_keyed_entry reading;
 
 	for (uint32_t i = 0; i < bench->statement->n_tables && tells == TRIP_EACH_TELLS; i++) {
-		if (!seek_other(bench, i, told->key, &reading))
+		if (!seek_other(bench, i, told->key, &reading) || is_past(bench, judged, &reading))
 			continue;
 		if ((reading.telling & ~(reading.told & ends) & each_bit_of(told->when)) != 0)
 			tells = trip_each_ring_ask(&bench->at, told, i, found);
@@ -215,7 +224,7 @@ trip_each_judge_tell(const struct each_bench *bench, struct each_judged *judged,
 	if ((when & TRIP_EACH_TOLD_END) == 0 && (judged->telling & bit) != 0)
 		tells = ask_others(bench, judged, &told, &found);
 	if (tells == TRIP_EACH_KNOWN)
-		trip_each_anew_told(bench, judged, &found);
+		say_told(bench, judged, when, &found);
 	if (tells != TRIP_EACH_TELLS)
 		return tells;
 	trip_each_ring_write(&bench->at, &told);
@@ -272,6 +281,8 @@ static bool
 trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
 	bool holds = (bench->statement->holds & each_bit_of(when)) != 0;
+	uint64_t life = each_life(bench, &judged->own);
+	uint32_t dropped = judged->dropped;
 	enum trip_each_tells tells;
 
 	/* What comes of a key that is held counting knows. */
@@ -283,6 +294,9 @@ trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 			trip_each_hold_do(bench, judged, behind(bench, judged, when));
 	}
 	tells = trip_each_judge_tell(bench, judged, when);
+	/* In a life that had ended: nobody is told of what would have had these dropped. */
+	if (each_life(bench, &judged->own) != life)
+		judged->dropped = dropped;
 	if (holds && tells == TRIP_EACH_KNOWN)
 		trip_each_hold_disown(bench, judged, when);
 	/* What somebody else has told may be less than there is. */
@@ -334,9 +348,9 @@ judge_whens(const struct each_bench *bench, struct each_judged *judged)
 	const uint8_t anew = bench->statement->anew;
 	bool again = false;
 
-	for (uint32_t when = 0; when < bench->statement->n_whens; when++)
+	for (uint32_t when = 0; when < bench->statement->n_whens && !again; when++)
 		if ((anew & each_bit_of(when)) == 0)
-			again |= judge_when(bench, judged, when);
+			again = judge_when(bench, judged, when);
 	for (uint32_t when = 0; when < bench->statement->n_whens && !again; when++)
 		if ((anew & each_bit_of(when)) != 0 && is_reached(bench, judged, when)) {
 			/* Who is killed in between has let it go a little early. */

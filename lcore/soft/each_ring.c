@@ -186,13 +186,22 @@ is_same(const struct trip_each_told *a, const struct trip_each_told *b)
 	       memcmp(a->key, b->key, sizeof(a->key)) == 0;
 }
 
-/* Or it has ended the life of the key, in which nothing is told any more but an end. */
+static bool
+is_anew(const struct trip_each_ring_at *at, const struct trip_each_told *told)
+{
+	return told->when < TRIP_KEYED_LIMITS && (at->anew >> told->when & 1) != 0;
+}
+
+/* Or it has ended the life of the key, in which nothing is told any more but an end; or is of more
+ * than there was as that was to end, which would be in two lives. */
 static bool
 is_in_way(const struct trip_each_ring_at *at, const struct trip_each_told *other,
 	const struct trip_each_told *told)
 {
-	if ((told->when & TRIP_EACH_TOLD_END) == 0 && other->when < TRIP_KEYED_LIMITS &&
-		(at->anew >> other->when & 1) != 0)
+	bool is_more = is_anew(at, told) && (other->when & TRIP_EACH_TOLD_END) == 0 &&
+		       other->packets > told->packets;
+
+	if ((told->when & TRIP_EACH_TOLD_END) == 0 && (is_anew(at, other) || is_more))
 		return told->life == other->life &&
 		       memcmp(other->key, told->key, sizeof(told->key)) == 0;
 	return is_same(other, told);
