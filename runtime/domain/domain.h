@@ -62,6 +62,9 @@ struct trip_domain {
 	/* This process is not attached: detach.h. */
 	_Atomic bool detached;
 	LIST_ENTRY(trip_domain) watched;
+	/* What telemetry asks about it: telemetry.h. */
+	LIST_ENTRY(trip_domain) shown;
+	char shown_socket[108];
 
 	/* Of ports and flows; its holder may wait for homes, so it is never taken on one. */
 	pthread_mutex_t control;

@@ -31,6 +31,7 @@
 #include "flow/port.h"
 #include "primary/process.h"
 #include "primary/server.h"
+#include "telemetry/telemetry.h"
 #include "work/work_refs.h"
 #include "memory.h"
 
@@ -250,6 +251,13 @@ set_open(struct trip_domain *domain, bool open)
 	trip_share_show(domain->share, open);
 }
 
+static int
+show(struct trip_domain *domain)
+{
+	trip_telemetry_show(domain, domain->server != NULL ? domain->server->path : "");
+	return 0;
+}
+
 static const struct {
 	int (*open)(struct trip_domain *domain);
 	void (*close)(struct trip_domain *domain);
@@ -264,6 +272,7 @@ static const struct {
 	{trip_launch_start, trip_launch_stop},
 	{trip_server_start, trip_server_stop},
 	{trip_detach_watch, trip_detach_unwatch},
+	{show, trip_telemetry_hide},
 };
 
 static void

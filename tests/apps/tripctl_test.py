@@ -30,11 +30,13 @@ class Bed:
         self.running = []
         self.primary = None
 
-    def open(self, huge=False, program=BED):
+    def open(self, huge=False, program=BED, telemetry=False):
         """Starts the primary; with hugepages others can attach."""
-        words = ['--lcores=0@0-1', '--no-pci', '--no-telemetry', '--log-level=error', '--vdev=net_null0']
+        words = ['--lcores=0@0-1', '--no-pci', '--log-level=error', '--vdev=net_null0']
+        words += [f'--file-prefix={self.prefix}'] if telemetry else ['--no-telemetry']
         if huge:
-            words += ['-m', '64', f'--file-prefix={self.prefix}', '--base-virtaddr=0x200000000000']
+            words += ['-m', '64', '--base-virtaddr=0x200000000000']
+            words += [] if telemetry else [f'--file-prefix={self.prefix}']
         else:
             words += ['--no-huge', '-m', '128', '--no-shconf']
         self.primary = self.track(subprocess.Popen(
