@@ -763,6 +763,16 @@ static const struct mistake mistakes[] = {
 		"2:24: expected a name, found the end of the line\n3:63: expected a number or a "
 		"rate "
 		"such as 10kpps, found the end of the line\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.pakets >= 5 drop e\nwhen e >= 5 "
+		"police e 5pps\nwhen ee.packets >= 5 reset e",
+		"2:6: expected '.packets' or '.bytes' behind the name of an 'each', found "
+		"'e.pakets'\n3:6: 'e' counts packets and bytes: expected '.packets' or '.bytes' "
+		"behind "
+		"it\n4:6: no 'count' rule or 'each' is named 'ee': did you mean 'e'?\n4:28: 'e' is "
+		"an 'each': 'reset' is "
+		"done to the key that trips, by a condition of its own; to all of its keys by "
+		"tripctl "
+		"reset e\n"),
 	MISTAKE("each", "1:5: expected a name, found the end of the line\n"),
 	MISTAKE("each e ipv4.src max 10 idle 1s", "1:8: expected 'port', found 'ipv4.src'\n"),
 	MISTAKE("each e port 0",
@@ -915,7 +925,7 @@ static const struct mistake not_yet[] = {
 		"5:25: a condition of keys does that to the key that trips: expected 'e', found "
 		"'f'\n"
 		"6:21: 'e' is an 'each': 'reset' is done to the key that trips, by a condition of "
-		"its own\n"
+		"its own; to all of its keys by tripctl reset e\n"
 		"7:6: every 281474976710656: of a key, at most 281474976710655\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets rate >= 5pps over 1s "
 		"every 1 log\nwhen e.packets idle 1s log\nwhen e.bytes rate >= 5B/s over 1s "

@@ -349,10 +349,31 @@ check_fate(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 			"'police' is done in software: %s has 'engine hw' on line %u", quote, line);
 }
 
+/* What is wrong with a condition of these keys is told of it. */
 static void
-check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
+refuse_keys(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_when *when)
+{
+	const struct trip_rules_span *ref = &names->ref, *each = &names->target;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	bool reset = when->op == TRIP_RULES_OP_RESET;
+
+	if (ref->length >= each->length && memcmp(ref->text, each->text, each->length) == 0 &&
+		(ref->length == each->length || ref->text[each->length] == '.'))
+		return;
+	trip_rules_error(ctx, each,
+		"%s is an 'each': '%s' is done to the key that trips, by a condition of its "
+		"own%s%.*s",
+		trip_rules_error_quote(quote, each), trip_rules_op_of(when->op)->word,
+		reset ? "; to all of its keys by tripctl reset " : "",
+		reset ? (int)each->length : 0, each->text);
+}
+
+static void
+check_target(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	struct trip_rules_when *when)
 {
+	const struct trip_rules_span *target = &names->target;
 	const struct trip_rules_op_row *op = trip_rules_op_of(when->op);
 	bool counter = op->target == TRIP_OP_ON_CNTR, either = when->op == TRIP_RULES_OP_RESET;
 	const struct trip_rules_symbol *symbol = trip_rules_check_find(ctx, target);
@@ -370,10 +391,7 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 		return;
 	}
 	if (symbol->kind == TRIP_RULES_KIND_EACH && trip_rules_each_does(when->op))
-		trip_rules_error(ctx, target,
-			"%s is an 'each': '%s' is done to the key that trips, by a condition of "
-			"its own",
-			trip_rules_error_quote(quote, target), op->word);
+		refuse_keys(ctx, names, when);
 	else if (symbol->kind == TRIP_RULES_KIND_EACH && (!counter || either))
 		trip_rules_error(ctx, target,
 			"not yet: %s is an 'each', and this version cannot '%s' its keys",
@@ -418,7 +436,7 @@ trip_rules_check_names(struct trip_rules_ctx *ctx)
 		if (names->ref.length > 0)
 			check_ref(ctx, names, &ctx->rules->whens[i]);
 		if (names->target.length > 0)
-			check_target(ctx, &names->target, &ctx->rules->whens[i]);
+			check_target(ctx, names, &ctx->rules->whens[i]);
 	}
 	for (unsigned int i = 0; i < ctx->n_pair_names; i++)
 		check_pair(ctx, &ctx->pair_names[i]);
