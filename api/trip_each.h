@@ -27,7 +27,8 @@
  * key trips before its own packets have reached that (EACH-04). The trips of a statement have
  * numbers, and it keeps the last of them, each with its key; a counter of the domain is raised to
  * how many there are. So whoever works or waits on that counter, in any process, is woken by a
- * trip, and reads by its number which key it was.
+ * trip, and reads by its number which key it was. A key may also trip as it has had no packet for a
+ * time, or by several conditions together, which are members of one.
  *
  * A trip may also have the key's packets dropped, for a time or for ever, on all queues of the
  * statement: from the one behind that with which it trips, in the same burst. Whoever counts does
@@ -110,8 +111,19 @@ enum trip_each_rank {
 	TRIP_EACH_BYTES,
 };
 
-/** Conditions of a statement, at most. */
+/** Of a statement, at most: conditions, members of these, and times for which keys are quiet. */
 #define TRIP_EACH_WHENS_MAX 4
+#define TRIP_EACH_MEMBERS_MAX 16
+#define TRIP_EACH_QUIETS_MAX 4
+
+/** Whether a condition says something itself, or what its members say together. */
+enum trip_each_group {
+	TRIP_EACH_ITSELF = 0,
+	/** Each of them has held, at whatever moments since the key came, or began anew. */
+	TRIP_EACH_ALL,
+	/** One of them has. */
+	TRIP_EACH_ANY,
+};
 
 /**
  * When a key trips: where it has had `count`, summed over all queues; once, until it has gone from
@@ -120,7 +132,13 @@ enum trip_each_rank {
  * bucket of each key, in which its packets, or bytes, are exact; where `idle_us` and the rate are
  * large what leaks is up to 1 in 4,096 more. It trips again when what the bucket holds was at or
  * below `until` meanwhile, and in any case when it has gone and come again; until then the bucket
- * holds no more than `burst`, however much comes.
+ * holds no more than `burst`, however much comes. Or, where `quiet_us` is not 0: where it has had
+ * no packet for so long on any queue, never sooner (COND-06). That is found by the queue that had
+ * the last one, which looks at a part of its keys in each burst, and where none comes: a 320th of
+ * the shortest such time of the statement later at most, where the queue is polled 101 times in
+ * that, and once for each 32 keys that are quiet then. Of a key that has gone before, as it had
+ * least, nothing is told; one that goes as it is idle has been quiet before. Or, where `group` says
+ * so, by its members (COND-07). By either it trips once, until it has gone, or begins anew.
  */
 struct trip_each_when {
 	/** What is counted. */
@@ -139,11 +157,31 @@ struct trip_each_when {
 		uint64_t burst;
 		/** With a count: it trips again each time that so much more was counted, up to
 		 * 2^48 - 1; 0: it does not. What one burst counts trips once, and says for how
-		 * many times that stands. Takes 8 bytes of each key. */
+		 * many times that stands. With a time for which it is quiet: it trips again where
+		 * it is so after so much more was counted. Takes 8 bytes of each key. */
 		uint64_t every;
 	};
 	/** With a rate: no more than `burst`. */
 	uint64_t until;
+	/** Microseconds, fewer than `idle_us` of the statement: then there is no count and no rate.
+	 * Takes 8 bytes of each key, and each packet writes these. */
+	uint64_t quiet_us;
+	/** enum trip_each_group; with members there is nothing else. Takes 8 bytes of each key. */
+	uint32_t group;
+	/** With a rate, not 0: the bucket is empty again as it trips, on all queues. So it trips
+	 * again as soon as so much more came in an interval that began behind that (COND-05). Takes
+	 * 8 bytes of each key. */
+	uint32_t again;
+};
+
+/** A member of a condition. As a condition, but that it is not told again. */
+struct trip_each_member {
+	struct trip_each_when when;
+	/** Of which condition it is one. */
+	uint32_t of;
+	/** 0; or 1 more than the member, before this one, of which it is one: a group of the other
+	 * kind, of a condition. */
+	uint32_t within;
 };
 
 /** What is done to a key that trips. */
@@ -230,7 +268,7 @@ struct trip_each_attr {
 	enum trip_flow_direction direction;
 	/** How many of the last trips are kept: a power of two up to 32768; default: 1024, where
 	 * there are conditions. Each queue takes 80 bytes for each of them, and 104 where one
-	 * has `every` or has its key begin anew. */
+	 * has `every` or `again` or has its key begin anew. */
 	uint32_t trips_kept;
 	/** When keys trip; NULL: never. */
 	const struct trip_each_when *whens;
@@ -247,8 +285,9 @@ struct trip_each_attr {
 	 * which takes 40 bytes and the key, rounded up to 8; 0: none. An event of a key takes
 	 * whoever counts a write of that; other packets take no more than without any. */
 	uint32_t events_kept;
-	/** 0. */
-	uint32_t reserved;
+	/** Members of conditions; the rate of a statement may be one. */
+	uint32_t n_members;
+	const struct trip_each_member *members;
 };
 
 /** What has been counted of a key. */
@@ -327,6 +366,11 @@ struct trip_each_info {
 	uint32_t events_kept;
 	/** Events so far, over all tables: all keys that came and went, where they are kept. */
 	uint64_t events;
+	/** As given. */
+	struct trip_each_member members[TRIP_EACH_MEMBERS_MAX];
+	uint32_t n_members;
+	/** 0. */
+	uint32_t reserved_members;
 };
 
 /** What a key has begun by a trip before has ended. */

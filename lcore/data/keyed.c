@@ -97,9 +97,15 @@ words_of_entries(const struct trip_keyed_attr *attr)
 }
 
 static uint64_t
-words_of_all(const struct trip_keyed_attr *attr)
+words_of_memos(const struct trip_keyed_attr *attr)
 {
 	return words_of_entries(attr) + ((uint64_t)attr->max + spare_for(attr->max)) * attr->memos;
+}
+
+static uint64_t
+words_of_all(const struct trip_keyed_attr *attr)
+{
+	return words_of_memos(attr) + (attr->seen != 0 ? blocks_for(attr->max) : 0);
 }
 
 static bool
@@ -110,6 +116,8 @@ has_memos(const struct trip_keyed_attr *attr)
 	if (attr->bucket != 0 && attr->bucket + 1u > needed)
 		needed = attr->bucket + 1u;
 	needed = attr->window > needed ? attr->window : needed;
+	needed = attr->seen > needed ? attr->seen : needed;
+	needed = attr->members_told > needed ? attr->members_told : needed;
 	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++)
 		needed = attr->next[i] > needed ? attr->next[i] : needed;
 	return needed <= attr->memos && attr->memos <= TRIP_KEYED_MEMOS_MAX;
@@ -122,6 +130,23 @@ keeps_notes(uint32_t notes)
 				     (notes & (notes - 1)) == 0);
 }
 
+static bool
+are_members(const struct trip_keyed_attr *attr)
+{
+	return attr->n_members <= TRIP_KEYED_MEMBERS && attr->rate_member <= attr->n_members &&
+	       (attr->n_members == 0 || attr->members_told != 0);
+}
+
+/* They are over before it is idle. */
+static bool
+are_quiets(const struct trip_keyed_attr *attr)
+{
+	for (unsigned int i = 0; i < TRIP_KEYED_QUIETS; i++)
+		if (attr->quiets[i] >= attr->idle || (attr->quiets[i] != 0 && attr->seen == 0))
+			return false;
+	return true;
+}
+
 size_t
 trip_keyed_size(const struct trip_keyed_attr *attr)
 {
@@ -130,7 +155,8 @@ trip_keyed_size(const struct trip_keyed_attr *attr)
 		attr->idle > TRIP_KEYED_IDLE_MAX || attr->burst > TRIP_KEYED_BURST_MAX ||
 		attr->until > attr->burst || attr->rate > TRIP_KEYED_RATE_MAX ||
 		attr->rate_limit >= TRIP_KEYED_LIMITS || scale_of(attr).parts == 0 ||
-		!keeps_notes(attr->notes) || !has_memos(attr))
+		!keeps_notes(attr->notes) || !has_memos(attr) || !are_members(attr) ||
+		!are_quiets(attr))
 		return 0;
 	return sizeof(struct trip_keyed) + entries_at(attr->max) +
 	       (words_of_all(attr) + (uint64_t)attr->notes * (KEYED_NOTE_KEY + attr->words)) * 8;
@@ -168,7 +194,7 @@ limit_of(uint64_t given, uint64_t *lowest)
 static bool
 tells_again(const struct trip_keyed_attr *attr)
 {
-	uint8_t again = attr->anew;
+	uint8_t again = attr->anew | attr->members_told;
 
 	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++)
 		again |= attr->next[i];
@@ -187,7 +213,17 @@ init_limits(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 		if (attr->limits[i].packets != 0 || attr->limits[i].bytes != 0)
 			table->told_all |= (uint8_t)(1u << i);
 	}
-	table->told_rate = attr->rate != 0 ? UINT64_C(1) << attr->rate_limit : 0;
+	for (unsigned int i = 0; i < attr->n_members; i++) {
+		table->members[i].packets =
+			limit_of(attr->members[i].packets, &table->limit_packets);
+		table->members[i].bytes = limit_of(attr->members[i].bytes, &table->limit_bytes);
+	}
+	table->n_members = attr->n_members;
+	if (attr->rate_member != 0)
+		table->rate_member = UINT64_C(1) << (attr->rate_member - 1);
+	else if (attr->rate != 0)
+		table->told_rate = UINT64_C(1) << attr->rate_limit;
+	table->spill_rate = attr->rate_again ? 0 : table->told_rate;
 	table->told_all |= (uint8_t)table->told_rate;
 	/* Never all is told of a key that may begin anew, or has a limit that grows. */
 	if (tells_again(attr))
@@ -215,6 +251,7 @@ lay_out(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 	table->anew = attr->anew;
 	table->window = attr->window;
 	table->bucket = attr->bucket;
+	table->members_told = attr->members_told;
 	table->notes = attr->notes;
 	table->notes_at = words_of_all(attr);
 }
@@ -241,6 +278,23 @@ init_holds(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 	table->hold_round = attr->hold_round < TRIP_KEYED_HOLD_ROUND_MAX
 				    ? attr->hold_round
 				    : TRIP_KEYED_HOLD_ROUND_MAX;
+}
+
+static void
+init_quiets(struct trip_keyed *table, const struct trip_keyed_attr *attr)
+{
+	table->seen = attr->seen;
+	table->path = attr->seen != 0 ? 0 : attr->words;
+	table->quiets_at = words_of_memos(attr);
+	for (unsigned int i = 0; i < TRIP_KEYED_QUIETS; i++) {
+		uint64_t time = attr->quiets[i];
+
+		table->quiets[i] = time != 0 ? time : UINT64_MAX;
+		table->quiet_all |= (uint64_t)(time != 0) << i;
+		if (time != 0 && (table->quiet_least == 0 || time < table->quiet_least))
+			table->quiet_least = time;
+	}
+	table->quiet_round = table->quiet_least / KEYED_IDLE_UNITS + 1;
 }
 
 /* Words that nobody can tell from random ones who does not know the two. */
@@ -274,6 +328,7 @@ trip_keyed_init(void *memory, const struct trip_keyed_attr *attr)
 	table->entries_at = entries_at(attr->max);
 	lay_out(table, attr);
 	init_holds(table, attr);
+	init_quiets(table, attr);
 	table->id_mask = UINT32_MAX >> __builtin_clz(table->capacity);
 	table->by_bytes = attr->by_bytes;
 	table->free_least = spare / 4;
@@ -295,6 +350,7 @@ confine(struct trip_keyed *table, uint64_t now)
 		table->hold_hand = 0;
 	table->hold_due = 0;
 	table->hold_now = now;
+	trip_keyed_quiet_restart(table, now);
 	if (keyed_load(&table->floor) > TRIP_KEYED_FLOOR_MAX)
 		keyed_store(&table->floor, TRIP_KEYED_FLOOR_MAX);
 	/* Else no time would pass until it is as late as that. */

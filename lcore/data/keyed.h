@@ -78,6 +78,15 @@
  * word a key never is done with. A key that has begun anew may have to stay for that, until it is
  * idle: as long as others need to know.
  *
+ * Members: limits of which a key is only to be told that it has reached them, each once, for who
+ * waits for all or one of several. A memo has their bits, which he sets.
+ *
+ * Quiet keys: where that is asked for, a memo says to the microsecond when a key had a packet last,
+ * which each packet writes. A fourth hand goes by blocks, of which each knows a moment before which
+ * none of its keys is quiet for any of the times. It is round in 1/320 of the shortest of these,
+ * and a call moves it by 1/100 round at most, as it does that of idle keys. A key that is quiet for
+ * a time is handed over once, until it has a packet again; and it is not idle before it was.
+ *
  * Memory: for keys of 16 bytes an entry is 48, of which M + M / 7, and 8 bytes for each of M find
  * it: 63 in all, and TRIP_KEYED_ITSELF of the table at most. All of it is offsets, so it may be
  * shared, and lie elsewhere in each process. A packet of a known key touches two cache lines: where
@@ -133,6 +142,11 @@
 #define TRIP_KEYED_BURST_MAX (UINT64_C(1) << 40)
 #define TRIP_KEYED_RATE_MAX (UINT64_C(1) << 40)
 #define TRIP_KEYED_LIMITS 4u
+#define TRIP_KEYED_MEMBERS 16u
+/* Times for which keys may be quiet; a memo has as many bits above the moment of the last packet:
+ * of which of them that has been looked at. */
+#define TRIP_KEYED_QUIETS 4u
+#define TRIP_KEYED_QUIET_SHIFT 60u
 /* Notes that are kept, a power of two. */
 #define TRIP_KEYED_NOTES_MIN 8u
 #define TRIP_KEYED_NOTES_MAX (UINT32_C(1) << 20)
@@ -175,6 +189,14 @@ struct trip_keyed_attr {
 	bool rate_of_bytes;
 	uint32_t rate_limit, seconds;
 	uint64_t rate, burst, until;
+	/* The rate may be told again and again: whoever tells it empties the bucket. */
+	bool rate_again;
+	/* Members, and which of them the rate is, and 1: then no limit is; and the memo of their
+	 * bits, and 1. */
+	struct trip_keyed_limit members[TRIP_KEYED_MEMBERS];
+	uint32_t n_members, rate_member;
+	/* Microseconds, each shorter than `idle`; 0: there is none. The memo is `seen`, and 1. */
+	uint64_t quiets[TRIP_KEYED_QUIETS];
 	/* Keys may be held, for `hold_max` microseconds at most. Who is over the rate meanwhile is
 	 * held for `hold_of_rate` from then on; 0: as before. The hand comes by in `hold_round`;
 	 * 0: it never does. */
@@ -194,7 +216,7 @@ struct trip_keyed_attr {
 	/* Words of an entry; of these, and 1: which says from what on it is over a limit; and the
 	 * first of those that a beginning anew has. 0: none does. */
 	uint32_t memos;
-	uint8_t next[TRIP_KEYED_LIMITS], anew, window, bucket;
+	uint8_t next[TRIP_KEYED_LIMITS], anew, window, bucket, members_told, seen;
 	/* How many of the last notes are kept; 0: none is made. */
 	uint32_t notes;
 	uint64_t secret[2];
@@ -289,8 +311,8 @@ void trip_keyed_write(struct trip_keyed *table, uint32_t entry, uint32_t memo, u
 /* Nothing of it has been told, and its bucket is empty; what is being told stays. */
 void trip_keyed_forget(struct trip_keyed *table, uint32_t entry);
 
-/* Its bucket is empty. */
-void trip_keyed_empty(struct trip_keyed *table, uint32_t entry);
+/* Its bucket is empty: returns what that is. */
+uint64_t trip_keyed_empty(struct trip_keyed *table, uint32_t entry);
 
 /* An entry of one of the tables, as a word that is not 0. */
 static inline uint64_t
@@ -317,6 +339,19 @@ uint64_t trip_keyed_hold_latest(const struct trip_keyed *table, uint64_t now);
 /* Moves the hand of held keys as far as the clock says: how many it has found whose hold is over,
  * which are written to `entries`, and up to `room` of them. */
 uint32_t trip_keyed_ended(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint32_t room);
+
+/* Moves the hand of quiet keys as far as the clock says: how many it has found that are so for a
+ * time of which that was not looked at yet, which are written to `entries`, of which there are 32
+ * at least. Whoever has looked at one says so; then it is not found before it had a packet. */
+uint32_t trip_keyed_quiet(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint32_t room);
+void trip_keyed_quiet_looked(struct trip_keyed *table, uint32_t entry, uint64_t now);
+
+/* When it had a packet last, of a memo. */
+static inline uint64_t
+trip_keyed_seen(uint64_t memo)
+{
+	return memo & ((UINT64_C(1) << TRIP_KEYED_QUIET_SHIFT) - 1);
+}
 
 /* So much of what was counted was dropped. */
 void trip_keyed_dropped(struct trip_keyed *table, uint64_t packets, uint64_t bytes);

@@ -2,6 +2,21 @@
 /* Packets of keys that are at a limit, or held: the few of which counting does not know all. */
 #include "keyed_priv.h"
 
+/* Likewise, over one of those of which it was not said that it is. */
+static bool
+is_news_to_members(
+	const struct trip_keyed *table, uint32_t entry, uint64_t packets, uint64_t bytes, bool rate)
+{
+	uint64_t over = rate ? table->rate_member : 0;
+
+	for (uint32_t i = 0; i < table->n_members; i++)
+		over |= (uint64_t)(packets >= table->members[i].packets ||
+				   bytes >= table->members[i].bytes)
+			<< i;
+	return over != 0 &&
+	       (over & ~keyed_load(&keyed_memos(table, entry)[table->members_told - 1])) != 0;
+}
+
 /* Whether it is over a limit that it has not been told of: by what it has since it began anew, and
  * limits that grow. */
 static bool
@@ -9,7 +24,7 @@ is_news_again(
 	const struct trip_keyed *table, uint32_t entry, uint64_t packets, uint64_t bytes, bool rate)
 {
 	uint8_t told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
-	uint8_t over = rate ? (uint8_t)table->told_rate & (uint8_t)~told : 0;
+	uint8_t over = rate ? (uint8_t)(table->told_rate & ~(told & table->spill_rate)) : 0;
 	const _Atomic uint64_t *memos = keyed_memos(table, entry);
 
 	if (table->anew != 0) {
@@ -31,7 +46,7 @@ is_news_again(
 				  of >= next)
 			<< i;
 	}
-	return over != 0;
+	return over != 0 || is_news_to_members(table, entry, packets, bytes, rate);
 }
 
 /* Likewise, of any table. */
@@ -56,7 +71,7 @@ spill(const struct trip_keyed *table, uint32_t entry)
 {
 	uint64_t told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
 
-	if ((told & table->told_rate) != 0)
+	if ((told & table->spill_rate) != 0)
 		keyed_spill(table, entry);
 }
 

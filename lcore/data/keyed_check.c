@@ -137,6 +137,27 @@ check_floor(const struct trip_keyed *table)
 	return NULL;
 }
 
+/* Of those of which nobody has looked at that. */
+static const char *
+check_quiets(const struct trip_keyed *table)
+{
+	for (uint32_t entry = 0; entry < table->capacity && table->seen != 0; entry++) {
+		const _Atomic uint64_t *at = keyed_entry(table, entry);
+		uint64_t memo = keyed_load(keyed_seen_at(table, entry)), since;
+
+		since = trip_keyed_seen(memo);
+		if (keyed_packets(keyed_load(&at[KEYED_PACKETS])) == 0)
+			continue;
+		for (uint32_t i = 0; i < TRIP_KEYED_QUIETS; i++)
+			if (table->quiets[i] != UINT64_MAX &&
+				(memo >> (TRIP_KEYED_QUIET_SHIFT + i) & 1) == 0 &&
+				since + table->quiets[i] <
+					keyed_load(&keyed_quiets(table)[entry / KEYED_BLOCK]))
+				return "no key is quiet before its block says";
+	}
+	return NULL;
+}
+
 const char *
 trip_keyed_check(const struct trip_keyed *table)
 {
@@ -146,6 +167,8 @@ trip_keyed_check(const struct trip_keyed *table)
 		broken = check_lines(table);
 	if (broken == NULL)
 		broken = check_blocks(table);
+	if (broken == NULL)
+		broken = check_quiets(table);
 	if (broken == NULL)
 		broken = check_floor(table);
 	if (broken == NULL && keyed_load(&table->moving) != 0)

@@ -112,8 +112,9 @@ leak(const struct trip_keyed *table, uint64_t empty, uint32_t entry, uint64_t ha
 	return (uint64_t)holds > table->burst;
 }
 
+/* `seen`: it writes when the key had a packet. */
 static inline __attribute__((always_inline)) void
-add(struct counting *counting, const struct view view, uint32_t entry, uint32_t packet)
+add(struct counting *counting, const struct view view, uint32_t entry, uint32_t packet, bool seen)
 {
 	_Atomic uint64_t *at = view.entries + (size_t)entry * view.stride;
 	uint32_t bytes = view.bytes[packet];
@@ -127,6 +128,8 @@ add(struct counting *counting, const struct view view, uint32_t entry, uint32_t 
 	}
 	if (view.has_rate)
 		rate = leak(counting->table, view.empty, entry, had, bytes);
+	if (seen)
+		keyed_store(keyed_seen_at(counting->above.table, entry), counting->above.now);
 	keyed_store(&at[KEYED_BYTES], sum);
 	/* Release: with packets it is alive, and whole. Partner: trip_keyed_read(). */
 	keyed_publish(&at[KEYED_PACKETS], packets | view.seen);
@@ -149,10 +152,12 @@ refuse(struct counting *counting, uint32_t packet)
 }
 
 static __attribute__((noinline)) void
-clear_memos(const struct trip_keyed *table, uint32_t entry)
+begin_memos(const struct trip_keyed *table, uint32_t entry, uint64_t now)
 {
 	for (uint32_t i = 0; i < table->memos; i++)
 		keyed_store(&keyed_memos(table, entry)[i], 0);
+	if (table->seen != 0)
+		keyed_store(keyed_seen_at(table, entry), now);
 }
 
 static void
@@ -175,12 +180,12 @@ admit(struct counting *counting, uint32_t packet)
 	keyed_store(&rest[KEYED_BUCKET], counting->view.empty);
 	keyed_store(&rest[KEYED_ERROR], keyed_load(&table->floor) << KEYED_STATE_BITS);
 	if (__builtin_expect(table->memos != 0, 0))
-		clear_memos(table, entry);
+		begin_memos(table, entry, counting->above.now);
 	/* Before it lives: who has seen it among all entries finds it by its key, too. */
 	keyed_line_insert(table, counting->hashes[packet], entry);
 	if (__builtin_expect(table->notes != 0, 0))
 		trip_keyed_note_write(table, entry, TRIP_KEYED_CAME);
-	add(counting, counting->view, entry, packet);
+	add(counting, counting->view, entry, packet, false);
 	keyed_grow(&table->admitted, 1);
 	if (__builtin_expect(table->notes != 0, 0))
 		trip_keyed_note_show(table);
@@ -199,7 +204,7 @@ count_missing(struct counting *counting)
 				counting->hashes[packet]);
 
 		if (entry != TRIP_KEYED_NONE)
-			add(counting, counting->view, entry, packet);
+			add(counting, counting->view, entry, packet, table->seen != 0);
 		else
 			admit(counting, packet);
 	}
@@ -222,7 +227,7 @@ hash(struct counting *counting, const struct view view, const uint32_t words)
 
 /* Compares tags; asks for entries. */
 static inline __attribute__((always_inline)) void
-probe(struct counting *counting, const struct view view, const uint32_t words)
+probe(struct counting *counting, const struct view view, const uint32_t words, const bool seen)
 {
 	for (uint32_t i = 0; i < view.count; i++) {
 		uint64_t hash = counting->hashes[i];
@@ -238,13 +243,17 @@ probe(struct counting *counting, const struct view view, const uint32_t words)
 		/* What is longer than half a line may be in two. */
 		if (view.has_rate || words > KEYED_HALF_LINE - KEYED_KEY)
 			__builtin_prefetch((const char *)(at + view.stride) - 1, 1);
+		if (seen)
+			__builtin_prefetch(
+				(const void *)keyed_seen_at(counting->above.table, entry), 1);
 	}
 }
 
 /* Compares keys; counts those that are there. A live entry with a key is that key's, whatever led
  * here; a dead one may have any words. */
 static inline __attribute__((always_inline)) void
-count_present(struct counting *counting, const struct view view, const uint32_t words)
+count_present(
+	struct counting *counting, const struct view view, const uint32_t words, const bool seen)
 {
 	for (uint32_t i = 0; i < view.count; i++) {
 		const uint64_t *key = &view.keys[(size_t)i * words];
@@ -255,18 +264,18 @@ count_present(struct counting *counting, const struct view view, const uint32_t 
 		for (uint32_t k = 0; k < words; k++)
 			differ |= keyed_load(&at[KEYED_KEY + k]) ^ key[k];
 		if (differ == 0)
-			add(counting, view, entry, i);
+			add(counting, view, entry, i, seen);
 		else
 			counting->missing[counting->n_missing++] = (uint8_t)i;
 	}
 }
 
 static inline __attribute__((always_inline)) void
-count_words(struct counting *counting, const uint32_t words)
+count_words(struct counting *counting, const uint32_t words, const bool seen)
 {
 	hash(counting, counting->view, words);
-	probe(counting, counting->view, words);
-	count_present(counting, counting->view, words);
+	probe(counting, counting->view, words, seen);
+	count_present(counting, counting->view, words, seen);
 }
 
 /* Behind the counts of the chunk: what another table has told by then. */
@@ -319,15 +328,18 @@ trip_keyed_count(struct trip_keyed *table, const struct trip_keyed_chunk *chunk,
 	counting.n_missing = 0;
 	counting.above = (struct keyed_above){.table = table, .bytes = chunk->bytes, .now = now};
 	/* Code of its own for the lengths that most keys have. */
-	switch (table->words) {
+	switch (table->path) {
 	case 1:
-		count_words(&counting, 1);
+		count_words(&counting, 1, false);
 		break;
 	case 2:
-		count_words(&counting, 2);
+		count_words(&counting, 2, false);
+		break;
+	case 0:
+		count_words(&counting, table->words, true);
 		break;
 	default:
-		count_words(&counting, table->words);
+		count_words(&counting, table->words, false);
 	}
 	if (counting.n_missing > 0)
 		count_missing(&counting);

@@ -29,7 +29,7 @@ trip_keyed_tell(struct trip_keyed *table, uint32_t entry, uint8_t told, uint8_t 
 	uint8_t state = keyed_told(told) | (uint8_t)(keyed_told(telling) << KEYED_TELLING_SHIFT);
 
 	keyed_store(error, (keyed_load(error) & ~UINT64_C(0xff)) | state);
-	if ((told & table->told_rate) != 0)
+	if ((told & table->spill_rate) != 0)
 		keyed_spill(table, entry);
 }
 
@@ -45,14 +45,17 @@ trip_keyed_forget(struct trip_keyed *table, uint32_t entry)
 	_Atomic uint64_t *rest = keyed_rest(table, entry);
 	const uint64_t told = (1u << TRIP_KEYED_LIMITS) - 1;
 
-	trip_keyed_empty(table, entry);
+	(void)trip_keyed_empty(table, entry);
 	keyed_publish(&rest[KEYED_ERROR], keyed_load(&rest[KEYED_ERROR]) & ~told);
 }
 
-void
+uint64_t
 trip_keyed_empty(struct trip_keyed *table, uint32_t entry)
 {
-	keyed_store(&keyed_rest(table, entry)[KEYED_BUCKET], table->now * table->rate);
+	uint64_t empty = table->now * table->rate;
+
+	keyed_store(&keyed_rest(table, entry)[KEYED_BUCKET], empty);
+	return empty;
 }
 
 void

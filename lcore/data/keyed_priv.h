@@ -77,8 +77,12 @@ struct trip_keyed {
 	struct trip_keyed_limit limits[TRIP_KEYED_LIMITS];
 	/* The lowest of them. */
 	uint64_t limit_packets, limit_bytes;
-	uint64_t told_rate; /* the bit of its limit */
-	uint8_t told_all;   /* of all */
+	uint64_t told_rate;  /* the bit of its limit */
+	uint64_t spill_rate; /* likewise, where it is told once until it was lower */
+	uint8_t told_all;    /* of all */
+	struct trip_keyed_limit members[TRIP_KEYED_MEMBERS];
+	uint32_t n_members;
+	uint64_t rate_member; /* the bit of that */
 	/* In parts: what leaks in a microsecond, and what a bucket may hold. */
 	uint64_t rate, burst, until;
 	uint64_t cost_packet, cost_byte;
@@ -100,8 +104,13 @@ struct trip_keyed {
 	/* Of memos: how many an entry has, and words from the first entry; what of them is so, and
 	 * 1. */
 	uint32_t memos;
-	uint8_t next[TRIP_KEYED_LIMITS], anew, window, bucket;
+	uint8_t next[TRIP_KEYED_LIMITS], anew, window, bucket, members_told, seen;
+	/* Words of a key for which counting has code of its own; 0: it writes when it was seen. */
+	uint32_t path;
 	uint64_t memos_at;
+	/* Of quiet keys: the times, all of their bits, the shortest, a round of the hand; words
+	 * from the first entry to what blocks know. */
+	uint64_t quiets[TRIP_KEYED_QUIETS], quiet_all, quiet_least, quiet_round, quiets_at;
 	uint64_t hold_count, police, pitch;
 	uint32_t own, n_tables;
 	/* Of notes: how many are kept, and words from the first entry. */
@@ -115,6 +124,9 @@ struct trip_keyed {
 	 */
 	uint64_t hold_now, hold_due;
 	uint32_t hold_hand;
+	/* Likewise, of quiet entries, by blocks. */
+	uint64_t quiet_now, quiet_due;
+	uint32_t quiet_hand;
 	/* The floor, and the hand that looks for the next one. */
 	_Atomic uint64_t floor;
 	uint64_t base; /* the floor when it began */
@@ -228,6 +240,29 @@ keyed_memos(const struct trip_keyed *table, uint32_t entry)
 	return keyed_entry(table, 0) + table->memos_at + (size_t)entry * table->memos;
 }
 
+/* When it had a packet last, where that is written. */
+static inline _Atomic uint64_t *
+keyed_seen_at(const struct trip_keyed *table, uint32_t entry)
+{
+	return &keyed_memos(table, entry)[table->seen - 1];
+}
+
+/* Before which moment no key of a block is quiet. */
+static inline _Atomic uint64_t *
+keyed_quiets(const struct trip_keyed *table)
+{
+	return keyed_entry(table, 0) + table->quiets_at;
+}
+
+/* Somebody has looked at all that it was quiet for, or nobody asks. */
+static inline bool
+keyed_was_quiet(const struct trip_keyed *table, uint32_t entry)
+{
+	return table->quiet_all == 0 ||
+	       keyed_load(keyed_seen_at(table, entry)) >> TRIP_KEYED_QUIET_SHIFT ==
+		       table->quiet_all;
+}
+
 /* Of a key that has been told to be above its rate, what is above the burst is not kept: so what it
  * has told is over when that is, however much came. */
 static inline void
@@ -333,6 +368,9 @@ void trip_keyed_above(struct keyed_above *above, uint32_t entry, uint32_t packet
 
 /* keyed_hold.c: what a writer has left of holds, entry by entry, is put in order. */
 void trip_keyed_hold_recover(struct trip_keyed *table, uint32_t entry, uint64_t now);
+
+/* keyed_quiet.c: blocks know nothing of quiet keys, so all are looked at. */
+void trip_keyed_quiet_restart(struct trip_keyed *table, uint64_t now);
 
 /* keyed_note.c: of an entry, which is written where nobody sees it, and shown; and what the last
  * writer has left. */

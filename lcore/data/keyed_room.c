@@ -108,7 +108,7 @@ stay_idle(struct trip_keyed *table, uint32_t entry, uint64_t packets)
 	uint64_t seen = keyed_idle_since(table);
 
 	if (table->rate != 0)
-		trip_keyed_empty(table, entry);
+		(void)trip_keyed_empty(table, entry);
 	keyed_store(&keyed_entry(table, entry)[KEYED_PACKETS],
 		keyed_packets(packets) | seen << KEYED_SEEN_SHIFT);
 }
@@ -134,6 +134,11 @@ expire_block(struct trip_keyed *table, uint32_t block, struct leaving *leaving)
 		}
 		if (keyed_mark(table, entry) != 0) {
 			stay_idle(table, entry, packets);
+			continue;
+		}
+		/* That it is quiet comes first, and within a round. */
+		if (!keyed_was_quiet(table, entry)) {
+			oldest = age;
 			continue;
 		}
 		/* If the other hand has counted it. */

@@ -19,8 +19,8 @@ take_entry(const struct each_bench *bench, struct each_judged *judged, uint32_t 
 	return true;
 }
 
-bool
-trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which)
+static bool
+judge_ends(const struct trip_each_poll *poll, uint32_t which)
 {
 	struct trip_keyed *table = trip_each_table(poll->zone, poll->queue->lines[which]);
 	uint32_t entries[ENDS], n = trip_keyed_ended(table, poll->now, entries, ENDS);
@@ -36,6 +36,50 @@ trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which)
 	return n == ENDS;
 }
 
+/* Quiet keys that are looked at in one call, of a block at least. */
+#define QUIET 64u
+
+static bool
+judge_quiet(const struct trip_each_poll *poll, uint32_t which)
+{
+	struct trip_keyed *table = trip_each_table(poll->zone, poll->queue->lines[which]);
+	uint32_t entries[QUIET], n = trip_keyed_quiet(table, poll->now, entries, QUIET);
+	struct each_judged judged;
+	struct each_bench bench;
+
+	if (__builtin_expect(n == 0, 1))
+		return false;
+	bench = trip_each_judge_bench(poll, which);
+	for (uint32_t i = 0; i < n; i++) {
+		if (take_entry(&bench, &judged, entries[i]))
+			trip_each_judge_key(&bench, &judged);
+		/* Who is killed before that has it found again, and told. */
+		trip_keyed_quiet_looked(table, entries[i], poll->now);
+	}
+	return true;
+}
+
+bool
+trip_each_judge_behind(const struct trip_each_poll *poll, uint32_t which)
+{
+	const struct trip_each_statement *statement = &poll->zone->statements[which];
+	bool more = statement->holds != 0 && judge_ends(poll, which);
+
+	return (statement->quiet != 0 && judge_quiet(poll, which)) || more;
+}
+
+/* Whether a condition, or member, is reached by what the key has here. */
+static bool
+may_be_reached(const struct each_bench *bench, const struct each_judged *judged,
+	const struct trip_each_when *is)
+{
+	uint64_t had = is->of == TRIP_EACH_BYTES ? judged->own.bytes : judged->own.packets;
+
+	if (each_is_rate(is))
+		return trip_keyed_exceeds(bench->table, judged->own.bucket) > 0;
+	return is->count != 0 && had >= trip_count_share(is->count, bench->statement->n_tables);
+}
+
 /* Whether it is to be judged by what it has here. */
 static bool
 may_have_reached(const struct each_bench *bench, const struct each_judged *judged)
@@ -45,14 +89,14 @@ may_have_reached(const struct each_bench *bench, const struct each_judged *judge
 	if (bench->close != NULL &&
 		trip_keyed_is_close(bench->close, trip_keyed_number(bench->table, judged->key)))
 		return true;
-	for (uint32_t when = 0; when < statement->n_whens; when++) {
-		const struct trip_each_when *is = &statement->whens[when];
-		uint64_t had = is->of == TRIP_EACH_BYTES ? judged->own.bytes : judged->own.packets;
-
-		if (each_is_rate(is) ? trip_keyed_exceeds(bench->table, judged->own.bucket) > 0
-				     : had >= trip_count_share(is->count, statement->n_tables))
+	if (statement->members_told != 0 && judged->own.memos[statement->members_told - 1] != 0)
+		return true;
+	for (uint32_t when = 0; when < statement->n_whens; when++)
+		if (may_be_reached(bench, judged, &statement->whens[when]))
 			return true;
-	}
+	for (uint32_t i = 0; i < statement->n_members; i++)
+		if (may_be_reached(bench, judged, &statement->members[i].when))
+			return true;
 	return false;
 }
 

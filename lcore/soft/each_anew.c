@@ -34,20 +34,43 @@ begin_anew(const struct each_bench *bench, struct each_judged *judged, uint64_t 
 	for (uint32_t i = 0; i < bench->statement->n_whens; i++)
 		if (bench->statement->next[i] != 0)
 			write(bench, judged, bench->statement->next[i] - 1u, 0);
+	if (bench->statement->members_told != 0)
+		write(bench, judged, bench->statement->members_told - 1u, 0);
 	write(bench, judged, memo_of_life(bench, TRIP_KEYED_ANEW_PACKETS), packets);
 	write(bench, judged, memo_of_life(bench, TRIP_KEYED_ANEW_BYTES), bytes);
 	write(bench, judged, memo_of_life(bench, TRIP_KEYED_LIFE), life);
 	(void)trip_keyed_read(bench->table, judged->entry, &judged->own);
 }
 
-/* From where on it is told next, by what was counted as it was told. */
+/* From where on it is told next, by what was counted as it was told, or when that was; of a rate
+ * how often it was, of which a trip has the end. */
 static uint64_t
-next_of(const struct trip_each_when *when, const struct trip_each_told *told)
+next_of(const struct trip_each_when *when, const struct trip_each_told *told, uint64_t known)
 {
 	uint64_t had = when->of == TRIP_EACH_BYTES ? told->bytes - told->anew_bytes
 						   : told->packets - told->anew_packets;
+	int32_t more = (int32_t)(told->nth - (uint32_t)known);
 
+	if (each_is_rate(when))
+		return more > 0 ? known + (uint32_t)more : known;
+	if (each_is_quiet_each_time(when))
+		return told->ns / 1000;
+	if (when->quiet_us != 0)
+		return had + when->every;
 	return when->count + ((had - when->count) / when->every + 1) * when->every;
+}
+
+/* It is told from there on. What came before a rate was told is in no other interval. */
+static void
+tell_from(const struct each_bench *bench, struct each_judged *judged, uint32_t when, uint64_t next)
+{
+	uint32_t memo = bench->statement->next[when] - 1u;
+
+	if (judged->own.memos[memo] >= next)
+		return;
+	if (each_is_rate(&bench->statement->whens[when]))
+		judged->own.bucket = trip_keyed_empty(bench->table, judged->entry);
+	write(bench, judged, memo, next);
 }
 
 void
@@ -70,9 +93,9 @@ trip_each_anew_told(const struct each_bench *bench, struct each_judged *judged,
 	if (statement->next[when] == 0 || told->life != (uint32_t)life)
 		return;
 	judged->own.told |= each_bit_of(when);
-	if (judged->own.memos[statement->next[when] - 1] < next_of(&statement->whens[when], told))
-		write(bench, judged, statement->next[when] - 1u,
-			next_of(&statement->whens[when], told));
+	tell_from(bench, judged, when,
+		next_of(&statement->whens[when], told,
+			judged->own.memos[statement->next[when] - 1]));
 }
 
 void
@@ -83,9 +106,8 @@ trip_each_anew_join(const struct each_bench *bench, struct each_judged *judged)
 	if (judged->life > each_life(bench, &judged->own))
 		begin_anew(bench, judged, judged->life, judged->anew_packets, judged->anew_bytes);
 	for (uint32_t i = 0; i < statement->n_whens; i++)
-		if (statement->next[i] != 0 &&
-			judged->next[i] > judged->own.memos[statement->next[i] - 1])
-			write(bench, judged, statement->next[i] - 1u, judged->next[i]);
+		if (statement->next[i] != 0)
+			tell_from(bench, judged, i, judged->next[i]);
 }
 
 static void
@@ -114,6 +136,7 @@ trip_each_anew_add(const struct each_bench *bench, struct each_judged *judged,
 		judged->anew_bytes = reading->memos[memo_of_life(bench, TRIP_KEYED_ANEW_BYTES)];
 		for (uint32_t i = 0; i < bench->statement->n_whens; i++)
 			judged->next[i] = 0;
+		judged->members = 0;
 		judged->told = 0;
 		judged->held = 0;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a key is judged with; for each_judge.c, each_after.c, each_anew.c and each_hold.c. */
+/* What a key is judged with; for each_judge.c, each_after.c, each_anew.c, each_hold.c and
+ * each_reach.c. */
 #ifndef TRIP_EACH_BENCH_H
 #define TRIP_EACH_BENCH_H
 
@@ -34,6 +35,9 @@ struct each_judged {
 	uint8_t held_by; /* their mark */
 	uint64_t bucket; /* where that is policed (keyed.h); 0: nowhere else */
 	uint64_t from;   /* trips before it was looked at */
+	/* When it had a packet last, of all tables; members that hold, of all; and those that did
+	 * before its packets in the chunk. */
+	uint64_t seen, members, members_before;
 	/* Its packets in the chunk, and which of them are dropped, a bit each. */
 	uint32_t in_chunk, dropped;
 };
@@ -44,6 +48,14 @@ each_is_rate(const struct trip_each_when *when)
 	return when->rate != 0;
 }
 
+/* It is told whenever it is quiet: then what it is told from is the moment of the last time,
+ * however few of its tables have the key still. */
+static inline bool
+each_is_quiet_each_time(const struct trip_each_when *when)
+{
+	return when->quiet_us != 0 && when->every == 1;
+}
+
 static inline uint8_t
 each_bit_of(uint32_t when)
 {
@@ -52,22 +64,23 @@ each_bit_of(uint32_t when)
 
 /* What it has since it began anew, in the measure of a condition. */
 static inline uint64_t
-each_has(const struct each_bench *bench, const struct each_judged *judged, uint32_t when)
+each_has(const struct each_judged *judged, const struct trip_each_when *is)
 {
-	bool of_bytes = bench->statement->whens[when].of == TRIP_EACH_BYTES;
+	bool of_bytes = is->of == TRIP_EACH_BYTES;
 	uint64_t all = of_bytes ? judged->bytes : judged->packets;
 	uint64_t before = of_bytes ? judged->anew_bytes : judged->anew_packets;
 
 	return all > before ? all - before : 0;
 }
 
-/* From where on a condition that counts is to be told. */
+/* From where on a condition that counts is to be told, where that is not before so much; a key that
+ * is quiet has had something. */
 static inline uint64_t
-each_threshold(const struct each_bench *bench, const struct each_judged *judged, uint32_t when)
+each_threshold(const struct trip_each_when *is, uint64_t next)
 {
-	uint64_t count = bench->statement->whens[when].count;
+	uint64_t count = is->quiet_us != 0 ? 1 : is->count;
 
-	return judged->next[when] > count ? judged->next[when] : count;
+	return next > count && !each_is_quiet_each_time(is) ? next : count;
 }
 
 static inline uint64_t
@@ -76,6 +89,12 @@ each_life(const struct each_bench *bench, const struct trip_keyed_entry *reading
 	const struct trip_each_statement *statement = bench->statement;
 
 	return statement->life != 0 ? reading->memos[statement->life - 1 + TRIP_KEYED_LIFE] : 0;
+}
+
+static inline uint64_t
+each_seen(const struct each_bench *bench, const struct trip_keyed_entry *reading)
+{
+	return trip_keyed_seen(reading->memos[bench->statement->seen - 1]);
 }
 
 static inline bool
@@ -113,6 +132,24 @@ void trip_each_judge_say(
  * being told. Where somebody else has, our entry is as that says. */
 enum trip_each_tells trip_each_judge_tell(
 	const struct each_bench *bench, struct each_judged *judged, uint32_t when);
+
+/* ---- each_reach.c ---- */
+
+/* Whether a condition has been reached. */
+bool trip_each_reach_is(
+	const struct each_bench *bench, const struct each_judged *judged, uint32_t when);
+
+/* Its packets in the chunk behind the one that reached it: those without which it is. */
+uint32_t trip_each_reach_behind(
+	const struct each_bench *bench, const struct each_judged *judged, uint32_t when);
+
+/* A look: what an entry of the key's last life says of members, and of its last packet. */
+void trip_each_reach_add(const struct each_bench *bench, struct each_judged *judged,
+	const struct trip_keyed_entry *reading);
+
+/* True: our entry says of members that they hold what it did not say before, so others are to be
+ * looked at again. */
+bool trip_each_reach_note(const struct each_bench *bench, struct each_judged *judged);
 
 /* ---- each_anew.c ---- */
 

@@ -164,7 +164,7 @@ release(const struct each_bench *bench, struct each_judged *judged)
 
 	/* What came by then is in no other beginning. */
 	if (statement->window != 0 && (judged->own.told & statement->rates) != 0)
-		trip_keyed_empty(bench->table, judged->entry);
+		(void)trip_keyed_empty(bench->table, judged->entry);
 	judged->own.told &= (uint8_t) ~(statement->rates & statement->holds);
 	if (judged->own.mark != 0)
 		trip_keyed_release(bench->table, judged->entry);

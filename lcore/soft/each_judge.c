@@ -50,6 +50,7 @@ add_other(const struct each_bench *bench, struct each_judged *judged, uint32_t t
 			judged->bucket = reading->memos[statement->bucket];
 	}
 	judged->told |= told_by(bench, reading);
+	trip_each_reach_add(bench, judged, reading);
 }
 
 /* What another table of the statement has of a key; false: nothing, or it is ours. */
@@ -75,6 +76,8 @@ look_at_others(const struct each_bench *bench, struct each_judged *judged)
 		judged->packets += reading.packets;
 		judged->bytes += reading.bytes;
 		judged->telling |= reading.telling;
+		if (bench->statement->seen != 0 && each_seen(bench, &reading) > judged->seen)
+			judged->seen = each_seen(bench, &reading);
 		if (!trip_each_is_told_again(bench->statement) ||
 			trip_each_anew_add(bench, judged, &reading))
 			add_other(bench, judged, i, &reading);
@@ -91,9 +94,12 @@ trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged)
 	judged->held = 0;
 	judged->life = 0;
 	judged->anew_packets = judged->anew_bytes = 0;
+	judged->members = 0;
+	judged->seen = bench->statement->seen != 0 ? each_seen(bench, &judged->own) : 0;
 	memset(judged->next, 0, sizeof(judged->next));
 	if (trip_each_is_told_again(bench->statement))
 		(void)trip_each_anew_add(bench, judged, &judged->own);
+	trip_each_reach_add(bench, judged, &judged->own);
 	if (bench->close == NULL)
 		return;
 	if (bench->statement->shares && trip_keyed_is_near(bench->table, judged->entry))
@@ -102,16 +108,6 @@ trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged)
 	 * trip_keyed_count(), and this one of theirs. */
 	atomic_thread_fence(memory_order_seq_cst);
 	look_at_others(bench, judged);
-}
-
-static bool
-is_reached(const struct each_bench *bench, const struct each_judged *judged, uint32_t when)
-{
-	const struct trip_each_when *is = &bench->statement->whens[when];
-
-	if (each_is_rate(is))
-		return trip_keyed_exceeds(bench->table, judged->own.bucket) > 0;
-	return each_has(bench, judged, when) >= each_threshold(bench, judged, when);
 }
 
 void
@@ -190,10 +186,12 @@ told_of(const struct each_bench *bench, const struct each_judged *judged, uint32
 		.anew_packets = judged->anew_packets,
 		.anew_bytes = judged->anew_bytes};
 
-	if (!each_is_rate(is) && is->every != 0 && at == when)
-		told.times += (uint32_t)((each_has(bench, judged, when) -
-						 each_threshold(bench, judged, when)) /
-					 is->every);
+	if (is->again != 0)
+		told.nth = (uint32_t)judged->next[at] + 1;
+	else if (!each_is_rate(is) && is->quiet_us == 0 && is->every != 0 && at == when)
+		told.times +=
+			(uint32_t)((each_has(judged, is) - each_threshold(is, judged->next[at])) /
+				   is->every);
 	memcpy(told.key, judged->key, sizeof(told.key));
 	return told;
 }
@@ -241,41 +239,6 @@ trip_each_judge_tell(const struct each_bench *bench, struct each_judged *judged,
 	return tells;
 }
 
-/* Whether it is above a condition by more than so much; `when` has been reached. */
-static bool
-is_above_by(
-	const struct each_bench *bench, const struct each_judged *judged, uint32_t when, int64_t by)
-{
-	const struct trip_each_when *is = &bench->statement->whens[when];
-
-	if (each_is_rate(is))
-		return trip_keyed_exceeds(bench->table, judged->own.bucket) > by;
-	return (int64_t)(each_has(bench, judged, when) - each_threshold(bench, judged, when)) >= by;
-}
-
-/* Its packets in the chunk behind the one that reached it: those without which it is above. */
-static uint32_t
-behind(const struct each_bench *bench, const struct each_judged *judged, uint32_t when)
-{
-	const struct trip_each_when *is = &bench->statement->whens[when];
-	uint32_t left = judged->in_chunk, dropped = 0;
-	int64_t by = 0;
-
-	while (left != 0) {
-		uint32_t last = 31 - (uint32_t)__builtin_clz(left);
-		uint32_t bytes = bench->chunk->bytes[last];
-
-		by += each_is_rate(is)            ? trip_keyed_cost(bench->table, bytes)
-		      : is->of == TRIP_EACH_BYTES ? (int64_t)bytes
-						  : 1;
-		if (!is_above_by(bench, judged, when, by))
-			break;
-		dropped |= 1u << last;
-		left &= ~(1u << last);
-	}
-	return dropped;
-}
-
 /* It is reached, and nobody has told. */
 static bool
 trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
@@ -291,7 +254,8 @@ trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 
 		trip_each_hold_begin(bench, judged, when);
 		if (!was_held)
-			trip_each_hold_do(bench, judged, behind(bench, judged, when));
+			trip_each_hold_do(
+				bench, judged, trip_each_reach_behind(bench, judged, when));
 	}
 	tells = trip_each_judge_tell(bench, judged, when);
 	/* In a life that had ended: nobody is told of what would have had these dropped. */
@@ -310,7 +274,7 @@ static bool
 judge_when(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
 	if ((bench->statement->again & each_bit_of(when)) != 0)
-		return is_reached(bench, judged, when) && trip(bench, judged, when);
+		return trip_each_reach_is(bench, judged, when) && trip(bench, judged, when);
 	if ((judged->own.told & each_bit_of(when)) != 0)
 		return false;
 	if ((judged->told & each_bit_of(when)) != 0) {
@@ -318,7 +282,7 @@ judge_when(const struct each_bench *bench, struct each_judged *judged, uint32_t 
 		trip_each_hold_disown(bench, judged, when);
 		return false;
 	}
-	return is_reached(bench, judged, when) && trip(bench, judged, when);
+	return trip_each_reach_is(bench, judged, when) && trip(bench, judged, when);
 }
 
 /* Others may be about to have it begin anew, or have been killed on the way: what is judged before
@@ -352,7 +316,7 @@ judge_whens(const struct each_bench *bench, struct each_judged *judged)
 		if ((anew & each_bit_of(when)) == 0)
 			again = judge_when(bench, judged, when);
 	for (uint32_t when = 0; when < bench->statement->n_whens && !again; when++)
-		if ((anew & each_bit_of(when)) != 0 && is_reached(bench, judged, when)) {
+		if ((anew & each_bit_of(when)) != 0 && trip_each_reach_is(bench, judged, when)) {
 			/* Who is killed in between has let it go a little early. */
 			trip_each_hold_pass(bench, judged);
 			again = trip_each_judge_tell(bench, judged, when) != TRIP_EACH_TELLS;
@@ -366,7 +330,7 @@ trip_each_judge_key(const struct each_bench *bench, struct each_judged *judged)
 {
 	const struct trip_each_statement *statement = bench->statement;
 	const uint8_t all = (uint8_t)((1u << statement->n_whens) - 1);
-	bool again = true;
+	bool again = true, began = false;
 
 	if (!trip_keyed_read(bench->table, judged->entry, &judged->own))
 		return;
@@ -382,6 +346,11 @@ trip_each_judge_key(const struct each_bench *bench, struct each_judged *judged)
 				continue;
 			trip_each_anew_join(bench, judged);
 		}
+		if (!began)
+			judged->members_before = judged->members;
+		began = true;
+		if (trip_each_reach_note(bench, judged))
+			continue;
 		trip_each_hold_join(bench, judged);
 		again = judge_whens(bench, judged);
 	}

@@ -39,10 +39,21 @@
  * whose place the others have written down. It is used by compare-exchange, as police.h has it; who
  * holds the key looks it up in the burst.
  *
+ * Who is quiet is so on all queues: the queue that had its last packet finds that, looks into the
+ * others, and tells it as any other trip. If one of these has had a packet since, it is that one's
+ * to find. A packet that is counted meanwhile is one that came later.
+ *
+ * Members of a condition hold for good, until the key begins anew: each entry has bits of them, and
+ * those of all tables are true. Who finds one that holds writes that down before it looks into the
+ * others, once more if it had done so before. So where two queues find one member of a pair each,
+ * one of them sees both: as it is with counts, and by the same fences.
+ *
  * A condition may be told again and again: each entry has from which count on it is (keyed.h), and
  * the highest of all tables is true. A trip of it says how much was counted, and so what it has
  * told. Who finds it in his way, or that another is telling it, takes that over from it and looks
- * again, as there may be more by then. So each crossing is in one trip.
+ * again, as there may be more by then. So each crossing is in one trip. A rate that is told again
+ * has how often it was in the place of a count; who finds that it was since begins with an empty
+ * bucket, as who tells it does: so what any of them tells next came behind that.
  *
  * A key that begins anew has another life, on all queues from one trip on: what all tables had by
  * then, which is in that trip, is taken off their sum. Nobody counts anything else, so no packet is
@@ -77,8 +88,9 @@
 uint32_t trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
 	const struct trip_keyed_chunk *chunk, uint32_t over);
 
-/* Of keys that are held: the ends of those that are due, some at each call. True: more may be. */
-bool trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which);
+/* Of keys that are held the ends of those that are due, and those that are quiet, some at each
+ * call. True: more may be. */
+bool trip_each_judge_behind(const struct trip_each_poll *poll, uint32_t which);
 
 /* A step of clearing the bits of close keys, where there are several tables: behind a chunk, or
  * where none came. True: there are more to be done. */

@@ -138,8 +138,8 @@ count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_
 	dropped |= more;
 	if (__builtin_expect(dropped != 0, 0))
 		dropped = drop(table_of(poll, which), &taken, packets);
-	if (statement->holds != 0)
-		(void)trip_each_judge_ends(poll, which);
+	if (statement->behind)
+		(void)trip_each_judge_behind(poll, which);
 	if (taken.close != NULL)
 		(void)trip_each_close_step(poll, which, LOOKS_OF_CHUNK);
 	return dropped;
@@ -173,7 +173,7 @@ trip_each_queue_count(struct trip_each_poll *poll, const struct trip_each_chunk 
 	return dropped;
 }
 
-/* Idle keys of a statement, and those that have been held: when the next call is due. */
+/* Idle keys of a statement, quiet ones, and those that have been held: when that is due next. */
 static uint64_t
 sweep(const struct trip_each_poll *poll, uint32_t which)
 {
@@ -184,7 +184,9 @@ sweep(const struct trip_each_poll *poll, uint32_t which)
 		pause = 0;
 	if (round != 0 && round / SWEEPS_IN_ROUND < pause)
 		pause = round / SWEEPS_IN_ROUND;
-	if (statement->holds != 0 && trip_each_judge_ends(poll, which))
+	if (statement->quiet != 0 && statement->quiet / SWEEPS_IN_IDLE < pause)
+		pause = statement->quiet / SWEEPS_IN_IDLE;
+	if (statement->behind && trip_each_judge_behind(poll, which))
 		pause = 0;
 	if (close_of(poll, statement) != NULL && trip_each_close_step(poll, which, LOOKS_OF_SWEEP))
 		pause = 0;

@@ -59,6 +59,15 @@ struct trip_each_statement {
 	uint32_t n_whens;
 	uint8_t rates; /* which of them are, a bit each */
 	bool counts;   /* others are there */
+	/* Members of conditions; which of them each condition has, and each that is a group itself,
+	 * a bit each. */
+	struct trip_each_member members[TRIP_EACH_MEMBERS_MAX];
+	uint32_t n_members;
+	uint32_t of_when[TRIP_EACH_WHENS_MAX], of_member[TRIP_EACH_MEMBERS_MAX];
+	/* The shortest time for which keys are quiet; 0: there is none. */
+	uint64_t quiet;
+	/* What is looked at behind each chunk: held keys, quiet ones. */
+	bool behind;
 	/* What each condition does; which of them hold keys, a bit each; and whether there is what
 	 * all tables have in common of keys that are close, or held. */
 	struct trip_each_act acts[TRIP_EACH_WHENS_MAX];
@@ -70,7 +79,7 @@ struct trip_each_statement {
 	 * again, and, behind 1, when it began anew. */
 	uint8_t again, anew;
 	uint32_t memos;
-	uint8_t next[TRIP_EACH_WHENS_MAX], life, window, bucket;
+	uint8_t next[TRIP_EACH_WHENS_MAX], life, window, bucket, members_told, seen;
 	enum trip_each_full full;
 	uint32_t kept;
 	uint32_t events_kept; /* by each table */
@@ -124,6 +133,13 @@ static inline uint32_t
 trip_each_table_line(const struct trip_each_statement *statement, uint32_t table)
 {
 	return statement->first_line + table * statement->table_lines;
+}
+
+/* A condition that is none by itself, but what its members are. */
+static inline bool
+trip_each_is_group(const struct trip_each_when *when)
+{
+	return when->group != TRIP_EACH_ITSELF;
 }
 
 /* Its keys may be told again and again, or begin anew. */

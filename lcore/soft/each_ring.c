@@ -11,6 +11,7 @@
 #define TURN_SHIFT 32u
 #define TABLE_SHIFT 16u
 #define LIFE_SHIFT 32u
+#define NTH_SHIFT 32u
 
 _Static_assert(TRIP_EACH_RING_MAX < 1u << TABLE_SHIFT, "a serial ends with one bit more");
 
@@ -147,7 +148,7 @@ read_log(const struct trip_each_ring_at *at, uint64_t word, struct trip_each_tol
 {
 	const uint32_t table = (uint32_t)(word >> TABLE_SHIFT) & (TRIP_EACH_RING_TABLES_MAX - 1);
 	const struct trip_each_log *log;
-	uint64_t serial;
+	uint64_t serial, when;
 
 	/* Another process may have written there. */
 	if (table >= at->n_tables)
@@ -157,7 +158,9 @@ read_log(const struct trip_each_ring_at *at, uint64_t word, struct trip_each_tol
 	told->packets = atomic_load_explicit(&log->packets, memory_order_relaxed);
 	told->bytes = atomic_load_explicit(&log->bytes, memory_order_relaxed);
 	told->ns = atomic_load_explicit(&log->ns, memory_order_relaxed);
-	told->when = (uint32_t)atomic_load_explicit(&log->when, memory_order_relaxed);
+	when = atomic_load_explicit(&log->when, memory_order_relaxed);
+	told->when = (uint32_t)when;
+	told->nth = (uint32_t)(when >> NTH_SHIFT);
 	read_life(at, word, told);
 	told->table = table;
 	for (uint32_t i = 0; i < TRIP_KEYED_WORDS_MAX; i++)
@@ -237,7 +240,8 @@ trip_each_ring_write(const struct trip_each_ring_at *at, const struct trip_each_
 	atomic_store_explicit(&log->packets, told->packets, memory_order_relaxed);
 	atomic_store_explicit(&log->bytes, told->bytes, memory_order_relaxed);
 	atomic_store_explicit(&log->ns, told->ns, memory_order_relaxed);
-	atomic_store_explicit(&log->when, told->when, memory_order_relaxed);
+	atomic_store_explicit(
+		&log->when, (uint64_t)told->nth << NTH_SHIFT | told->when, memory_order_relaxed);
 	write_life(at, told, serial);
 	for (uint32_t i = 0; i < TRIP_KEYED_WORDS_MAX; i++)
 		atomic_store_explicit(&log->key[i], told->key[i], memory_order_relaxed);

@@ -52,6 +52,7 @@ struct trip_each_told {
 	/* How often the key had begun anew, of which that is not: and what all had by then. And how
 	 * many crossings it stands for. */
 	uint32_t life, times;
+	uint32_t nth; /* of a rate that is told again: how often it was, this included */
 	uint64_t anew_packets, anew_bytes;
 	uint64_t key[TRIP_KEYED_WORDS_MAX]; /* 0 behind those that the key has */
 };
@@ -59,7 +60,8 @@ struct trip_each_told {
 /* It in a log. */
 struct trip_each_log {
 	_Atomic uint64_t serial; /* and 1; 0: it is being written */
-	_Atomic uint64_t packets, bytes, ns, when;
+	_Atomic uint64_t packets, bytes, ns;
+	_Atomic uint64_t when; /* below how often it was told */
 	_Atomic uint64_t key[TRIP_KEYED_WORDS_MAX];
 };
 

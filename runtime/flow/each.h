@@ -58,6 +58,12 @@ void trip_each_free_held(struct trip_domain *domain, const struct trip_port *clo
 /* What is asked for, without its tables: 0, or the error of trip_each_footprint(). */
 int trip_each_plan(const struct trip_each_attr *attr, struct trip_each_statement *statement);
 
+/* Parts of that: what it is called in a message, its conditions, and, behind these and what they
+ * do, words of an entry. */
+const char *trip_each_plan_name(const struct trip_each_attr *attr);
+int trip_each_plan_whens(const struct trip_each_attr *attr, struct trip_each_statement *statement);
+void trip_each_plan_memos(struct trip_each_statement *statement);
+
 /* That it has so many tables; and what they are made of. */
 void trip_each_plan_tables(struct trip_each_statement *statement, uint32_t n_tables);
 struct trip_keyed_attr trip_each_keyed(const struct trip_each_statement *statement);

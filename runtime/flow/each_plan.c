@@ -14,12 +14,6 @@
 /* As flows have it that say none. */
 #define POLICE_BURST_MS 100u
 
-static const char *
-name_of(const struct trip_each_attr *attr)
-{
-	return attr->name != NULL ? attr->name : "";
-}
-
 static int
 plan_key(const struct trip_each_attr *attr, struct trip_each_statement *statement)
 {
@@ -29,7 +23,8 @@ plan_key(const struct trip_each_attr *attr, struct trip_each_statement *statemen
 						  &statement->key, &message);
 
 	if (error != 0)
-		return trip_error_set(-error, "each \"%s\": %s", name_of(attr), message);
+		return trip_error_set(
+			-error, "each \"%s\": %s", trip_each_plan_name(attr), message);
 	memcpy(statement->parts, attr->parts, attr->n_parts * sizeof(*attr->parts));
 	statement->n_parts = attr->n_parts;
 	return 0;
@@ -44,10 +39,34 @@ plan_pattern(const struct trip_each_attr *attr, struct trip_each_statement *stat
 		attr->pattern != NULL ? trip_pattern_compile(attr->pattern, &pattern, &error) : 0;
 
 	if (result != 0)
-		return trip_error_set(-result, "each \"%s\": %s", name_of(attr),
+		return trip_error_set(-result, "each \"%s\": %s", trip_each_plan_name(attr),
 			error.message != NULL ? error.message : "its pattern is refused");
 	trip_each_queue_filter(&pattern, statement);
 	return 0;
+}
+
+/* What a condition, or member, has of its table. */
+static void
+set_limit(const struct trip_each_statement *statement, const struct trip_each_when *when,
+	struct trip_keyed_limit *limit, struct trip_keyed_attr *attr)
+{
+	bool of_bytes = when->of == TRIP_EACH_BYTES;
+
+	if (when->rate != 0) {
+		attr->rate_of_bytes = of_bytes;
+		attr->rate = when->rate;
+		attr->seconds = when->seconds;
+		attr->burst = when->burst;
+		attr->until = when->until;
+	} else if (when->quiet_us != 0) {
+		for (uint32_t i = 0; attr->quiets[i] != when->quiet_us; i++)
+			if (attr->quiets[i] == 0)
+				attr->quiets[i--] = when->quiet_us;
+	} else if (when->count != 0) {
+		/* Its part of it. */
+		*(of_bytes ? &limit->bytes : &limit->packets) =
+			trip_count_share(when->count, RTE_MAX(statement->n_tables, 1u));
+	}
 }
 
 struct trip_keyed_attr
@@ -65,12 +84,14 @@ trip_each_keyed(const struct trip_each_statement *statement)
 		.anew = statement->life,
 		.window = statement->window,
 		.bucket = statement->bucket,
+		.members_told = statement->members_told,
+		.seen = statement->seen,
+		.n_members = statement->n_members,
 		.n_tables = statement->n_tables,
 		.pitch = (uint64_t)statement->table_lines * TRIP_EACH_LINE};
 
 	memcpy(attr.next, statement->next, sizeof(attr.next));
 	for (uint32_t i = 0; i < statement->n_whens; i++) {
-		const struct trip_each_when *when = &statement->whens[i];
 		const struct trip_each_act *act = &statement->acts[i];
 		uint64_t time = trip_each_act_time(act);
 
@@ -79,20 +100,18 @@ trip_each_keyed(const struct trip_each_statement *statement)
 		if (act->op == TRIP_EACH_OP_POLICE)
 			attr.police = trip_police_word(
 				act->rate, act->unit == TRIP_POLICE_UNIT_PACKETS, POLICE_BURST_MS);
-		if (when->rate != 0) {
+		if (statement->whens[i].rate != 0) {
 			attr.hold_of_rate = time;
 			attr.hold_count = act->until_count;
 			attr.rate_limit = i;
-			attr.rate_of_bytes = when->of == TRIP_EACH_BYTES;
-			attr.rate = when->rate;
-			attr.seconds = when->seconds;
-			attr.burst = when->burst;
-			attr.until = when->until;
-			continue;
+			attr.rate_again = (statement->again >> i & 1) != 0;
 		}
-		/* Its part of it. */
-		*(when->of == TRIP_EACH_BYTES ? &attr.limits[i].bytes : &attr.limits[i].packets) =
-			trip_count_share(when->count, RTE_MAX(statement->n_tables, 1u));
+		set_limit(statement, &statement->whens[i], &attr.limits[i], &attr);
+	}
+	for (uint32_t i = 0; i < statement->n_members; i++) {
+		if (statement->members[i].when.rate != 0)
+			attr.rate_member = i + 1;
+		set_limit(statement, &statement->members[i].when, &attr.members[i], &attr);
 	}
 	return attr;
 }
@@ -108,7 +127,7 @@ check_events(const struct trip_each_attr *attr)
 	return trip_error_set(EINVAL,
 		"each \"%s\": events_kept %" PRIu32 " is no power of two in %" PRIu32
 		" to %" PRIu32,
-		name_of(attr), kept, TRIP_KEYED_NOTES_MIN, TRIP_KEYED_NOTES_MAX);
+		trip_each_plan_name(attr), kept, TRIP_KEYED_NOTES_MIN, TRIP_KEYED_NOTES_MAX);
 }
 
 static int
@@ -118,16 +137,17 @@ plan_table(const struct trip_each_attr *attr, struct trip_each_statement *statem
 	size_t size;
 
 	if ((unsigned int)attr->rank > TRIP_EACH_BYTES)
-		return trip_error_set(
-			EINVAL, "each \"%s\": rank %d is unknown", name_of(attr), (int)attr->rank);
+		return trip_error_set(EINVAL, "each \"%s\": rank %d is unknown",
+			trip_each_plan_name(attr), (int)attr->rank);
 	if (attr->max < 1 || attr->max > TRIP_KEYED_MAX)
 		return trip_error_set(EINVAL,
-			"each \"%s\": max %" PRIu32 " is not in 1 to %" PRIu32, name_of(attr),
-			attr->max, TRIP_KEYED_MAX);
+			"each \"%s\": max %" PRIu32 " is not in 1 to %" PRIu32,
+			trip_each_plan_name(attr), attr->max, TRIP_KEYED_MAX);
 	if (attr->idle_us < TRIP_KEYED_IDLE_MIN || attr->idle_us > TRIP_KEYED_IDLE_MAX)
 		return trip_error_set(EINVAL,
 			"each \"%s\": idle_us %" PRIu64 " is not in %" PRIu32 " to %" PRIu64,
-			name_of(attr), attr->idle_us, TRIP_KEYED_IDLE_MIN, TRIP_KEYED_IDLE_MAX);
+			trip_each_plan_name(attr), attr->idle_us, TRIP_KEYED_IDLE_MIN,
+			TRIP_KEYED_IDLE_MAX);
 	statement->max = attr->max;
 	statement->rank = attr->rank;
 	statement->idle = attr->idle_us;
@@ -138,86 +158,34 @@ plan_table(const struct trip_each_attr *attr, struct trip_each_statement *statem
 		return trip_error_set(EINVAL,
 			"each \"%s\": of a rate of %" PRIu64
 			" more than 2^61 come in its idle_us %" PRIu64,
-			name_of(attr), keyed.rate, attr->idle_us);
+			trip_each_plan_name(attr), keyed.rate, attr->idle_us);
 	statement->table_lines = (uint32_t)((size + TRIP_EACH_LINE - 1) / TRIP_EACH_LINE);
 	return 0;
 }
 
-/* ---- conditions -------------------------------------------------------------------------------
+/* ---- trips ------------------------------------------------------------------------------------
  */
 
 static int
-check_rate(const struct trip_each_attr *attr, uint32_t at)
-{
-	const struct trip_each_when *when = &attr->whens[at];
-
-	if (when->count != 0)
-		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 " has a count and a rate", name_of(attr),
-			at);
-	if (when->rate > TRIP_KEYED_RATE_MAX || when->burst > TRIP_KEYED_BURST_MAX)
-		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 ": rate %" PRIu64 " or burst %" PRIu64
-			" is above 2^40",
-			name_of(attr), at, when->rate, when->burst);
-	if (when->until > when->burst)
-		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 ": until %" PRIu64
-			" is above its burst %" PRIu64,
-			name_of(attr), at, when->until, when->burst);
-	for (uint32_t i = 0; i < at; i++)
-		if (attr->whens[i].rate != 0)
-			return trip_error_set(ENOTSUP,
-				"each \"%s\": conditions %" PRIu32 " and %" PRIu32
-				" are rates, and a key has one bucket",
-				name_of(attr), i, at);
-	return 0;
-}
-
-static int
-check_when(const struct trip_each_attr *attr, uint32_t at)
-{
-	const struct trip_each_when *when = &attr->whens[at];
-
-	if ((unsigned int)when->of > TRIP_EACH_BYTES)
-		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 " is of %d, which is unknown",
-			name_of(attr), at, (int)when->of);
-	if (when->rate != 0)
-		return check_rate(attr, at);
-	if (when->until != 0 || when->seconds != 0)
-		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 " has an until or seconds, and no rate",
-			name_of(attr), at);
-	if (when->every > TRIP_KEYED_PACKETS_MAX)
-		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 ": every %" PRIu64 " is above 2^48 - 1",
-			name_of(attr), at, when->every);
-	return when->count >= 1 && when->count <= TRIP_KEYED_PACKETS_MAX
-		       ? 0
-		       : trip_error_set(EINVAL,
-				 "each \"%s\": condition %" PRIu32 ": count %" PRIu64
-				 " is not in 1 to 2^48 - 1",
-				 name_of(attr), at, when->count);
-}
-
-static int
-check_kept(const struct trip_each_attr *attr)
+plan_trips(const struct trip_each_attr *attr, struct trip_each_statement *statement)
 {
 	uint32_t kept = attr->trips_kept;
 
+	if (attr->n_whens > 0)
+		statement->kept = kept != 0 ? kept : KEPT_DEFAULT;
 	if (kept == 0)
 		return 0;
 	if (attr->n_whens == 0)
 		return trip_error_set(EINVAL,
-			"each \"%s\": trips_kept %" PRIu32 " without a condition", name_of(attr),
-			kept);
+			"each \"%s\": trips_kept %" PRIu32 " without a condition",
+			trip_each_plan_name(attr), kept);
 	return kept >= TRIP_EACH_RING_MIN && kept <= TRIP_EACH_RING_MAX && (kept & (kept - 1)) == 0
 		       ? 0
 		       : trip_error_set(EINVAL,
 				 "each \"%s\": trips_kept %" PRIu32
 				 " is no power of two in %" PRIu32 " to %" PRIu32,
-				 name_of(attr), kept, TRIP_EACH_RING_MIN, TRIP_EACH_RING_MAX);
+				 trip_each_plan_name(attr), kept, TRIP_EACH_RING_MIN,
+				 TRIP_EACH_RING_MAX);
 }
 
 static int
@@ -229,13 +197,13 @@ check_police(const struct trip_each_attr *attr, uint32_t at)
 		return trip_error_set(EINVAL,
 			"each \"%s\": condition %" PRIu32 " polices unit %" PRIu32
 			", which is unknown",
-			name_of(attr), at, act->unit);
+			trip_each_plan_name(attr), at, act->unit);
 	return act->rate >= 1 && act->rate <= TRIP_POLICE_MAX
 		       ? 0
 		       : trip_error_set(EINVAL,
 				 "each \"%s\": condition %" PRIu32 " polices at %" PRIu64
 				 ", which is not in 1 to 2^40 - 1",
-				 name_of(attr), at, act->rate);
+				 trip_each_plan_name(attr), at, act->rate);
 }
 
 static int
@@ -246,7 +214,8 @@ check_until(const struct trip_each_attr *attr, uint32_t at)
 
 	if (attr->whens[at].rate == 0 || act->op == TRIP_EACH_OP_RESET || has_time)
 		return trip_error_set(EINVAL,
-			"each \"%s\": condition %" PRIu32 " has an end, and %s", name_of(attr), at,
+			"each \"%s\": condition %" PRIu32 " has an end, and %s",
+			trip_each_plan_name(attr), at,
 			has_time                    ? "a time"
 			: attr->whens[at].rate == 0 ? "no rate"
 						    : "does nothing that lasts");
@@ -256,7 +225,7 @@ check_until(const struct trip_each_attr *attr, uint32_t at)
 	return trip_error_set(EINVAL,
 		"each \"%s\": condition %" PRIu32 ": until_count %" PRIu64
 		" is not in 1 to 2^48 - 1, or until_us %" PRIu64 " not in 1 to 2^48",
-		name_of(attr), at, act->until_count, act->until_us);
+		trip_each_plan_name(attr), at, act->until_count, act->until_us);
 }
 
 /* An entry is held in one manner. */
@@ -277,7 +246,7 @@ check_lasting(const struct trip_each_attr *attr, const struct trip_each_statemen
 		return trip_error_set(ENOTSUP,
 			"each \"%s\": what conditions %" PRIu32 " and %" PRIu32
 			" do lasts, and is not the same",
-			name_of(attr), first, i);
+			trip_each_plan_name(attr), first, i);
 	}
 	return 0;
 }
@@ -291,21 +260,21 @@ check_act(const struct trip_each_attr *attr, uint32_t at)
 	if ((unsigned int)act->op > TRIP_EACH_OP_POLICE)
 		return trip_error_set(EINVAL,
 			"each \"%s\": condition %" PRIu32 " does %d, which is unknown",
-			name_of(attr), at, (int)act->op);
+			trip_each_plan_name(attr), at, (int)act->op);
 	if (act->op == TRIP_EACH_OP_POLICE)
 		error = check_police(attr, at);
 	else if (act->op != TRIP_EACH_OP_DROP && act->time_us != 0)
 		return trip_error_set(EINVAL,
 			"each \"%s\": condition %" PRIu32
 			" does nothing that lasts, and has a time",
-			name_of(attr), at);
+			trip_each_plan_name(attr), at);
 	if (error == 0 && (act->until_us != 0 || act->until_count != 0))
 		error = check_until(attr, at);
 	if (error != 0 || act->op != TRIP_EACH_OP_DROP || act->time_us <= TRIP_KEYED_IDLE_MAX)
 		return error;
 	return trip_error_set(EINVAL,
 		"each \"%s\": condition %" PRIu32 ": time_us %" PRIu64 " is above 2^48",
-		name_of(attr), at, act->time_us);
+		trip_each_plan_name(attr), at, act->time_us);
 }
 
 /* A hand comes by in such a part of the shortest time for which a key is held. */
@@ -333,32 +302,14 @@ plan_act(const struct trip_each_act *act, uint32_t at, struct trip_each_statemen
 	}
 }
 
-/* Words of an entry, for what is told again and again. */
-static void
-plan_memos(const struct trip_each_attr *attr, struct trip_each_statement *statement)
-{
-	for (uint32_t i = 0; i < attr->n_whens; i++) {
-		const struct trip_each_when *when = &attr->whens[i];
-
-		if (when->rate != 0 || when->every == 0 || (statement->anew >> i & 1) != 0)
-			continue;
-		statement->again |= (uint8_t)(1u << i);
-		statement->next[i] = (uint8_t)++statement->memos;
-	}
-	if (statement->anew == 0)
-		return;
-	statement->life = (uint8_t)(statement->memos + 1);
-	statement->memos += TRIP_KEYED_ANEW_WORDS;
-}
-
 static int
 plan_acts(const struct trip_each_attr *attr, struct trip_each_statement *statement)
 {
 	int error = 0;
 
 	if ((unsigned int)attr->full > TRIP_EACH_CLOSED)
-		return trip_error_set(
-			EINVAL, "each \"%s\": full %d is unknown", name_of(attr), (int)attr->full);
+		return trip_error_set(EINVAL, "each \"%s\": full %d is unknown",
+			trip_each_plan_name(attr), (int)attr->full);
 	statement->full = attr->full;
 	for (uint32_t i = 0; attr->acts != NULL && i < attr->n_whens && error == 0; i++) {
 		error = check_act(attr, i);
@@ -367,35 +318,10 @@ plan_acts(const struct trip_each_attr *attr, struct trip_each_statement *stateme
 	}
 	if (error == 0)
 		error = check_lasting(attr, statement);
-	plan_memos(attr, statement);
+	trip_each_plan_memos(statement);
+	statement->behind = statement->holds != 0 || statement->quiet != 0;
 	statement->shares = statement->counts || statement->holds != 0 || statement->memos != 0;
 	return error;
-}
-
-/* Before the table, which has its limits. */
-static int
-plan_whens(const struct trip_each_attr *attr, struct trip_each_statement *statement)
-{
-	int error = check_kept(attr);
-
-	if (error == 0 &&
-		(attr->n_whens > TRIP_EACH_WHENS_MAX || (attr->n_whens > 0 && attr->whens == NULL)))
-		error = trip_error_set(EINVAL,
-			"each \"%s\": %" PRIu32 " conditions are none, or more than %d",
-			name_of(attr), attr->n_whens, TRIP_EACH_WHENS_MAX);
-	for (uint32_t i = 0; i < attr->n_whens && error == 0; i++) {
-		bool rate = attr->whens[i].rate != 0;
-
-		error = check_when(attr, i);
-		statement->whens[i] = attr->whens[i];
-		statement->rates |= (uint8_t)((unsigned int)rate << i);
-		statement->counts |= !rate;
-	}
-	if (error != 0 || attr->n_whens == 0)
-		return error;
-	statement->n_whens = attr->n_whens;
-	statement->kept = attr->trips_kept != 0 ? attr->trips_kept : KEPT_DEFAULT;
-	return 0;
 }
 
 int
@@ -406,7 +332,10 @@ trip_each_plan(const struct trip_each_attr *attr, struct trip_each_statement *st
 	if (error == 0)
 		error = plan_pattern(attr, statement);
 	if (error == 0)
-		error = plan_whens(attr, statement);
+		error = plan_trips(attr, statement);
+	/* Before the table, which has its limits. */
+	if (error == 0)
+		error = trip_each_plan_whens(attr, statement);
 	if (error == 0)
 		error = plan_acts(attr, statement);
 	if (error == 0)

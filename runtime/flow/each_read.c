@@ -184,6 +184,7 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 		.key_size = statement->key.bytes,
 		.table_bytes = trip_each_statement_lines(statement) * TRIP_EACH_LINE,
 		.n_whens = statement->n_whens,
+		.n_members = statement->n_members,
 		.full = statement->full,
 		.trips_kept = statement->kept,
 		.events_kept = statement->events_kept};
@@ -195,6 +196,7 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 	memcpy(own.parts, statement->parts, sizeof(statement->parts));
 	memcpy(own.whens, statement->whens, sizeof(statement->whens));
 	memcpy(own.acts, statement->acts, sizeof(statement->acts));
+	memcpy(own.members, statement->members, sizeof(statement->members));
 	if (statement->n_whens > 0) {
 		at = trip_each_statement_ring(each->domain->engine.eaches, statement);
 		own.trips = trip_each_ring_trips(&at);

@@ -39,6 +39,8 @@ memos_are_whole(const struct trip_each_statement *statement)
 		if (statement->next[i] > TRIP_KEYED_MEMOS_MAX)
 			return false;
 	return statement->window <= TRIP_KEYED_MEMOS_MAX &&
+	       statement->members_told <= TRIP_KEYED_MEMOS_MAX &&
+	       statement->n_members <= TRIP_EACH_MEMBERS_MAX &&
 	       statement->bucket < TRIP_KEYED_MEMOS_MAX &&
 	       statement->life <= TRIP_KEYED_MEMOS_MAX + 1 - TRIP_KEYED_ANEW_WORDS;
 }

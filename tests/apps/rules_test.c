@@ -308,6 +308,40 @@ test_keys_trip(void **state)
 	assert_int_equal(attr.acts[0].until_count, 10);
 	assert_int_equal(rules->whens[1].every, 0);
 	trip_rules_free(rules);
+	/* What is told again by a rate, and as a key is quiet. */
+	rules = good("each v port 0 ipv4.dst max 5 idle 1h\n"
+		     "when v.packets rate >= 1kpps over 1s every 1 log\n"
+		     "when v.bytes idle 1500us every 10k log\nwhen v.packets idle 59m drop v");
+	trip_rules_each_attr(&rules->eaches[0], &attr);
+	assert_int_equal(attr.whens[0].again, 1);
+	assert_int_equal(attr.whens[1].quiet_us, 1500);
+	assert_int_equal(attr.whens[1].of, TRIP_EACH_BYTES);
+	assert_int_equal(attr.whens[1].every, 10000);
+	assert_int_equal(attr.whens[2].quiet_us, UINT64_C(3540000000));
+	assert_int_equal(attr.whens[2].every, 0);
+	trip_rules_free(rules);
+	/* Several together are members of one. */
+	rules = good("when after 1s log\n"
+		     "when all(v.bytes >= 1M, any(v.packets rate >= 1kpps over 2s, v.bytes idle "
+		     "1m), v.packets >= 5) drop v for 1s\neach v port 0 ipv4.dst max 5 idle 1h\n"
+		     "when any(v.packets >= 7) log");
+	trip_rules_each_attr(&rules->eaches[0], &attr);
+	assert_int_equal(attr.n_whens, 2);
+	assert_int_equal(attr.whens[0].group, TRIP_EACH_ALL);
+	assert_int_equal(attr.acts[0].op, TRIP_EACH_OP_DROP);
+	assert_int_equal(attr.whens[1].group, TRIP_EACH_ANY);
+	assert_int_equal(attr.n_members, 6);
+	assert_int_equal(attr.members[0].when.count, 1000000);
+	assert_int_equal(attr.members[1].when.group, TRIP_EACH_ANY);
+	assert_int_equal(attr.members[2].when.burst, 2000);
+	assert_int_equal(attr.members[2].within, 2);
+	assert_int_equal(attr.members[3].when.quiet_us, 60000000);
+	assert_int_equal(attr.members[4].within, 0);
+	assert_int_equal(attr.members[5].of, 1);
+	assert_int_equal(rules->whens[1].ref, TRIP_RULES_REF_KEY_PAIRS);
+	assert_null(rules->whens[1].pairs);
+	assert_int_equal(rules->whens[1].op, TRIP_RULES_OP_KEY_DROP);
+	trip_rules_free(rules);
 	/* A rate that drops for a time prolongs that by itself: it is no 'every'. */
 	rules = good("each v port 0 ipv4.dst max 5 idle 1h\n"
 		     "when v.bytes rate >= 1Gbit/s over 5s drop v for 60s");

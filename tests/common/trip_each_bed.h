@@ -108,6 +108,8 @@ trip_each_bed_count(struct trip_each_bed *bed, uint32_t queue, uint64_t key, uin
 
 		dropped |= more;
 	}
+	if (bed->statement->behind)
+		(void)trip_each_judge_behind(poll, 0);
 	if (chunk.close != NULL)
 		(void)trip_each_close_step(poll, 0, 64);
 	return dropped;

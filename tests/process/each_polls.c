@@ -502,18 +502,25 @@ each_04_a_killed_poller_misses_no_trip(void **state)
 /* ---- lives ------------------------------------------------------------------------------------
  */
 
-static const struct trip_each_when lives_whens[] = {{.count = COUNT}, {.count = 2, .every = 1}};
-static const struct trip_each_act lives_acts[] = {{.op = TRIP_EACH_OP_RESET}, {0}};
+/* Of these, all(2, any(3, a time that never comes)); and a rate, of which nothing leaks in a test.
+ */
+static const struct trip_each_when lives_whens[] = {{.count = COUNT}, {.count = 2, .every = 1},
+	{.group = TRIP_EACH_ALL}, {.rate = 1, .seconds = UINT32_MAX, .burst = 2, .again = 1}};
+static const struct trip_each_act lives_acts[] = {{.op = TRIP_EACH_OP_RESET}, {0}, {0}, {0}};
+static const struct trip_each_member lives_members[] = {{.when = {.count = 2}, .of = 2},
+	{.when = {.group = TRIP_EACH_ANY}, .of = 2}, {.when = {.count = 3}, .of = 2, .within = 2},
+	{.when = {.quiet_us = UINT64_C(1800) * 1000000}, .of = 2, .within = 2}};
 
 /* Of a key, in the order of its trips: each crossing is in one of them, all of a life come before
- * its end, and lives and the rest together are what was counted. Returns that. */
+ * its end, and lives and the rest together are what was counted; no rate is told of what another
+ * trip of it was told of. Returns what was counted. */
 static uint64_t
 check_lives(uint16_t key)
 {
 	struct trip_each_entry entry = {.size = sizeof(entry)};
 	const uint16_t bytes = rte_cpu_to_be_16(key);
 	struct trip_each_trip trip;
-	uint64_t next = 0, told = 0, lives = 0, crossings = 0;
+	uint64_t next = 0, told = 0, lives = 0, crossings = 0, all = 0, rated = 0;
 
 	for (; trip_each_trips(each, next, &trip, sizeof(trip), 1) > 0; next = trip.number + 1) {
 		if (key_of(&trip) != key)
@@ -521,17 +528,23 @@ check_lives(uint16_t key)
 		assert_true(trip.packets >= lives_whens[trip.when].count);
 		crossings += trip.when == 1 ? trip.times : 0;
 		assert_int_equal(crossings, trip.packets - 1);
-		if (trip.when == 1)
+		all += trip.when == 2;
+		assert_true(all == 0 || trip.packets >= 3);
+		assert_true(trip.when != 3 || trip.packets >= rated + 3);
+		rated = trip.when == 3 ? trip.packets : rated;
+		if (trip.when != 0)
 			continue;
+		assert_int_equal(all, 1);
 		lives++;
 		told += trip.packets;
-		crossings = 0;
+		crossings = all = rated = 0;
 	}
 	assert_int_equal(trip_each_read(each, &bytes, &entry), 0);
 	assert_int_equal(entry.anew, lives);
 	assert_int_equal(entry.anew_packets, told);
 	assert_true(entry.packets < COUNT);
 	assert_int_equal(crossings, entry.packets < 2 ? 0 : entry.packets - 1);
+	assert_int_equal(all, entry.packets >= 3);
 	return entry.packets + told;
 }
 
@@ -549,6 +562,8 @@ each_03_a_killed_poller_is_in_one_life(void **state)
 	attr.whens = lives_whens;
 	attr.acts = lives_acts;
 	attr.n_whens = RTE_DIM(lives_whens);
+	attr.members = lives_members;
+	attr.n_members = RTE_DIM(lives_members);
 	assert_int_equal(trip_each_open(family_domain, &attr, &each), 0);
 	for (uint64_t round = 0; round < rounds; round++) {
 		uint16_t key = (uint16_t)(100 + round);

@@ -21,13 +21,18 @@
 #define CYCLES (TRIP_TEST_TSAN ? 200 : 3000)
 #define LONG_US (UINT64_C(3600) * 1000000)
 
-enum { ANEW, EVERY, ONCE, CONDITIONS };
+enum { ANEW, EVERY, ONCE, ALL, CONDITIONS };
 
 static const struct trip_each_part by_port[] = {{TRIP_EACH_L4_DST, 0}};
 static struct trip_domain *domain;
 static struct trip_port *port;
 static struct trip_each *each;
 static struct trip_each_when whens[CONDITIONS];
+/* all(count, any(count, count, a time that never comes)), and from where on that holds. */
+static struct trip_each_member members[] = {{.of = ALL},
+	{.when = {.group = TRIP_EACH_ANY}, .of = ALL}, {.of = ALL, .within = 2},
+	{.of = ALL, .within = 2}, {.when = {.quiet_us = LONG_US / 2}, .of = ALL, .within = 2}};
+static uint64_t all_at;
 static const struct trip_each_act acts[CONDITIONS] = {[ANEW] = {.op = TRIP_EACH_OP_RESET}};
 static struct trip_barrier barrier = {.threads = QUEUES + 1};
 static _Atomic bool stop;
@@ -65,7 +70,7 @@ poll_queue(void *arg)
 struct lives {
 	uint64_t life, told; /* packets of lives that have ended */
 	uint64_t level;      /* of this one */
-	bool once;
+	bool once, all;
 	uint64_t most;
 } lives[KEYS];
 
@@ -83,6 +88,7 @@ check_told(const struct lives *key, uint64_t packets)
 {
 	assert_int_equal(key->level, level_of(packets));
 	assert_int_equal(key->once, packets >= whens[ONCE].count);
+	assert_int_equal(key->all, packets >= all_at);
 	assert_true(key->most <= packets);
 }
 
@@ -102,9 +108,12 @@ take_trip(const struct trip_each_trip *trip)
 		return;
 	}
 	key->most = RTE_MAX(key->most, trip->packets);
-	if (trip->when == ONCE) {
-		assert_false(key->once);
-		key->once = true;
+	if (trip->when == ONCE || trip->when == ALL) {
+		bool *told = trip->when == ONCE ? &key->once : &key->all;
+
+		assert_true(trip->when == ONCE || trip->packets >= all_at);
+		assert_false(*told);
+		*told = true;
 		return;
 	}
 	assert_int_equal(key->level + trip->times, level_of(trip->packets));
@@ -156,11 +165,18 @@ open_each(struct trip_random *random)
 		.idle_us = LONG_US,
 		.whens = whens,
 		.n_whens = CONDITIONS,
+		.members = members,
+		.n_members = RTE_DIM(members),
 		.acts = acts,
 		.trips_kept = KEPT};
 
 	for (uint32_t i = 0; i < CONDITIONS; i++)
-		whens[i].count = 1 + trip_random_below(random, 150);
+		whens[i].count = i != ALL ? 1 + trip_random_below(random, 150) : 0;
+	whens[ALL].group = TRIP_EACH_ALL;
+	for (uint32_t i = 0; i < 4; i++)
+		members[i].when.count = i != 1 ? 1 + trip_random_below(random, 150) : 0;
+	all_at = RTE_MAX(
+		members[0].when.count, RTE_MIN(members[2].when.count, members[3].when.count));
 	whens[EVERY].every = 1 + trip_random_below(random, 60);
 	if (trip_each_open(domain, &attr, &each) != 0)
 		fail_msg("%s", trip_error_message());

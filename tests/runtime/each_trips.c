@@ -308,7 +308,8 @@ each_04_says_what_is_no_condition(void **state)
 	refuse((struct trip_each_when){.rate = big}, 1, -EINVAL, "above 2^40");
 	refuse((struct trip_each_when){.rate = 1, .burst = big}, 1, -EINVAL, "above 2^40");
 	refuse((struct trip_each_when){.rate = 1, .burst = 5, .until = 6}, 1, -EINVAL, "until 6");
-	refuse((struct trip_each_when){.rate = 1, .burst = 5}, 3, -ENOTSUP, "0 and 2 are rates");
+	refuse((struct trip_each_when){.rate = 1, .burst = 5}, 3, -ENOTSUP,
+		"condition 2 is a second rate");
 	attr = attr_of(&good, 1);
 	attr.ports = &port;
 	attr.n_ports = 1;

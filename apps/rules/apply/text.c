@@ -10,7 +10,7 @@ void
 trip_apply_text_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
 	char text[TRIP_APPLY_TEXT_MAX])
 {
-	if (when->ref == TRIP_RULES_REF_PAIRS)
+	if (trip_rules_is_of_several(when))
 		text[0] = 0;
 	else if (when->ref == TRIP_RULES_REF_CLOCK)
 		snprintf(text, TRIP_APPLY_TEXT_MAX, "time");

@@ -178,6 +178,8 @@ struct trip_rules_each {
 	struct trip_each_act acts[TRIP_EACH_WHENS_MAX];
 	unsigned int whens[TRIP_EACH_WHENS_MAX];
 	unsigned int n_whens;
+	struct trip_each_member members[TRIP_EACH_MEMBERS_MAX];
+	unsigned int n_members;
 };
 
 enum trip_rules_ref {
@@ -191,6 +193,7 @@ enum trip_rules_ref {
 	/* Of each key of eaches[index]: no work, but one of its conditions. Not in pairs. */
 	TRIP_RULES_REF_KEY_PACKETS,
 	TRIP_RULES_REF_KEY_BYTES,
+	TRIP_RULES_REF_KEY_PAIRS, /* all() or any() of these; its pairs are in the each */
 };
 
 /* One of the conditions of an all() or any(). */
@@ -273,7 +276,15 @@ struct trip_rules_when {
 static inline bool
 trip_rules_is_of_keys(const struct trip_rules_when *when)
 {
-	return when->ref == TRIP_RULES_REF_KEY_PACKETS || when->ref == TRIP_RULES_REF_KEY_BYTES;
+	return when->ref == TRIP_RULES_REF_KEY_PACKETS || when->ref == TRIP_RULES_REF_KEY_BYTES ||
+	       when->ref == TRIP_RULES_REF_KEY_PAIRS;
+}
+
+/* It is an all() or any(): its condition's text is all that it says. */
+static inline bool
+trip_rules_is_of_several(const struct trip_rules_when *when)
+{
+	return when->ref == TRIP_RULES_REF_PAIRS || when->ref == TRIP_RULES_REF_KEY_PAIRS;
 }
 
 struct trip_rules_errors;

@@ -272,7 +272,8 @@ check_condition(struct trip_rules_ctx *ctx, const struct trip_rules_names *names
 			(uint64_t)(((trip_rules_u128)quota->limit * names->percent + 99) / 100);
 }
 
-/* Of the keys of an `each`; `when` is one of the rules', or of all() or any(). */
+/* Of the keys of an `each`; `when` is one of the rules', or of all() or any(), which is looked at
+ * as a whole later. */
 static void
 check_keys(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	const struct trip_rules_symbol *symbol, struct trip_rules_when *when)
@@ -281,16 +282,19 @@ check_keys(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	bool is_whole = when >= first && when < first + ctx->rules->n_whens;
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
-	if (!is_whole)
-		trip_rules_error(
-			ctx, &names->ref, "not yet: this version has no 'all' and 'any' of keys");
-	else if (names->part.length != 0)
+	if (names->part.length != 0) {
 		trip_rules_error(ctx, &names->part, "%s is no 'quota', of which that could be",
 			trip_rules_error_quote(quote, &names->ref));
+	} else if (!is_whole) {
+		trip_rules_condition_check_rate(ctx, names, when->ref);
+		when->ref = when->ref == TRIP_RULES_REF_BYTES ? TRIP_RULES_REF_KEY_BYTES
+							      : TRIP_RULES_REF_KEY_PACKETS;
+	}
 	/* That of a wrong statement is no each. */
-	else if (symbol->index < ctx->rules->n_eaches)
+	else if (symbol->index < ctx->rules->n_eaches) {
 		trip_rules_each_when(ctx, names, &ctx->rules->eaches[symbol->index],
 			(unsigned int)(when - first));
+	}
 }
 
 static void
@@ -430,14 +434,17 @@ trip_rules_check_names(struct trip_rules_ctx *ctx)
 	trip_rules_quota_check(ctx);
 	trip_rules_set_check(ctx);
 	trip_rules_each_check(ctx);
+	/* Which of them are of keys is known before what is done to those. */
+	for (unsigned int i = 0; i < ctx->n_pair_names; i++)
+		check_pair(ctx, &ctx->pair_names[i]);
 	for (unsigned int i = 0; i < ctx->rules->n_whens; i++) {
 		const struct trip_rules_names *names = &ctx->when_names[i];
 
 		if (names->ref.length > 0)
 			check_ref(ctx, names, &ctx->rules->whens[i]);
+		else if (ctx->rules->whens[i].pairs != NULL)
+			trip_rules_keys_pairs(ctx, names, i);
 		if (names->target.length > 0)
 			check_target(ctx, names, &ctx->rules->whens[i]);
 	}
-	for (unsigned int i = 0; i < ctx->n_pair_names; i++)
-		check_pair(ctx, &ctx->pair_names[i]);
 }

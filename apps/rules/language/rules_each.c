@@ -232,6 +232,8 @@ trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *
 		.whens = each->n_whens > 0 ? each->conditions : NULL,
 		.n_whens = each->n_whens,
 		.acts = each->n_whens > 0 ? each->acts : NULL,
+		.members = each->n_members > 0 ? each->members : NULL,
+		.n_members = each->n_members,
 		.full = each->full,
 		.pattern = each->count.n_patterns > 0 ? each->count.patterns[0] : NULL,
 		.direction = each->count.direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Conditions of keys, and what they do: of those of a `when` what an `each` has. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rules_priv.h"
@@ -24,7 +25,7 @@ divisor_of(uint64_t a, uint64_t b)
 /* Where they have no whole number of seconds in which a whole number leaks, or too many, it is
  * rounded up. */
 static void
-make_rate(uint64_t n, uint64_t ns, struct trip_each_when *condition)
+make_leak(uint64_t n, uint64_t ns, struct trip_each_when *condition)
 {
 	const trip_rules_u128 all = (trip_rules_u128)n * SECOND_NS;
 	uint64_t seconds = ns / divisor_of(ns, (uint64_t)(all % ns));
@@ -44,9 +45,9 @@ make_rate(uint64_t n, uint64_t ns, struct trip_each_when *condition)
  */
 static bool
 make_bucket(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
-	const struct trip_rules_when *when, struct trip_each_when *condition)
+	const struct trip_condition *said, struct trip_each_when *condition)
 {
-	uint64_t n = when->condition.when.rate.count, ns = when->condition.when.rate.time;
+	uint64_t n = said->when.rate.count, ns = said->when.rate.time;
 	trip_rules_u128 a_second = ((trip_rules_u128)n * SECOND_NS + ns - 1) / ns;
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
@@ -54,7 +55,7 @@ make_bucket(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
 		return trip_rules_error(ctx, rate,
 			"%s is too much of a key: a second, and in the time, at most %" PRIu64,
 			trip_rules_error_quote(quote, rate), BUCKET_MAX);
-	make_rate(n, ns, condition);
+	make_leak(n, ns, condition);
 	condition->burst = n;
 	return true;
 }
@@ -68,26 +69,15 @@ prolongs(const struct trip_rules_when *when)
 	       (when->lasts != 0 || when->condition.when.rate.until_time != 0);
 }
 
-/* False, and said: what the library does not do of keys yet. */
+/* False, and said: what is not done to a key. */
 static bool
-check_words(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
-	const struct trip_rules_when *when)
+check_op(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref, enum trip_rules_op op)
 {
-	enum trip_condition_kind kind = when->condition.kind;
-	const char *what = NULL;
-
-	if (kind != TRIP_CONDITION_NONE && kind != TRIP_CONDITION_RATE)
-		what = "idle";
-	else if (when->every != 0 && kind == TRIP_CONDITION_RATE && !prolongs(when))
-		what = "rate' with 'every";
-	else if (when->op != TRIP_RULES_OP_LOG && when->op != TRIP_RULES_OP_EXEC &&
-		 !trip_rules_each_does(when->op))
-		what = trip_rules_op_of(when->op)->word;
-	return what == NULL ||
+	return op == TRIP_RULES_OP_LOG || op == TRIP_RULES_OP_EXEC || trip_rules_each_does(op) ||
 	       trip_rules_error(ctx, ref,
-		       "not yet: a condition of keys has '>=' or 'rate', and 'log', 'exec', "
-		       "'drop', 'police' or 'reset', in this version, and no '%s'",
-		       what);
+		       "a condition of keys has 'log', 'exec', 'drop', 'police' or 'reset', and no "
+		       "'%s'",
+		       trip_rules_op_of(op)->word);
 }
 
 bool
@@ -191,17 +181,124 @@ make_act(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 
 static bool
 check_room(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
-	const struct trip_rules_each *each, bool is_rate)
+	const struct trip_rules_each *each)
 {
-	if (each->n_whens == TRIP_EACH_WHENS_MAX)
-		return trip_rules_error(ctx, ref,
-			"'%s' has more conditions than %d: that is the limit of an 'each'",
-			each->count.name, TRIP_EACH_WHENS_MAX);
-	for (unsigned int i = 0; is_rate && i < each->n_whens; i++)
-		if (each->conditions[i].rate != 0)
-			return trip_rules_error(ctx, ref,
+	return each->n_whens < TRIP_EACH_WHENS_MAX ||
+	       trip_rules_error(ctx, ref,
+		       "'%s' has more conditions than %d: that is the limit of an 'each'",
+		       each->count.name, TRIP_EACH_WHENS_MAX);
+}
+
+/* ---- conditions -------------------------------------------------------------------------------
+ */
+
+/* A condition of an each, or a member of one. */
+static const struct trip_each_when *
+condition_at(const struct trip_rules_each *each, unsigned int at)
+{
+	if (at < each->n_whens)
+		return &each->conditions[at];
+	at -= each->n_whens;
+	return at < each->n_members ? &each->members[at].when : NULL;
+}
+
+static bool
+make_rate(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_each *each, const struct trip_rules_keys_said *said,
+	struct trip_each_when *made)
+{
+	const struct trip_each_when *other;
+
+	for (unsigned int i = 0; (other = condition_at(each, i)) != NULL; i++)
+		if (other->rate != 0)
+			return trip_rules_error(ctx, &names->ref,
 				"'%s' has a 'rate' already: an 'each' has one", each->count.name);
+	made->again = said->every != 0;
+	/* One that was wrong where it was read has no place and no time. */
+	return names->rates[0].length != 0 &&
+	       make_bucket(ctx, &names->rates[0], said->condition, made);
+}
+
+/* A time as it may be written. */
+static const char *
+time_text(uint64_t us, char text[32])
+{
+	if (us % 1000000 == 0)
+		snprintf(text, 32, "%" PRIu64 "s", us / 1000000);
+	else if (us % 1000 == 0)
+		snprintf(text, 32, "%" PRIu64 "ms", us / 1000);
+	else
+		snprintf(text, 32, "%" PRIu64 "us", us);
+	return text;
+}
+
+static bool
+make_quiet(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_each *each, const struct trip_rules_keys_said *said,
+	struct trip_each_when *made)
+{
+	uint64_t us = us_of(said->condition->when.idle.time), others[TRIP_EACH_QUIETS_MAX];
+	char quote[TRIP_RULES_QUOTE_SIZE], text[2][32];
+	const struct trip_each_when *other;
+	unsigned int n = 0;
+
+	if (us >= each->idle_us)
+		return trip_rules_error(ctx, &names->ref,
+			"%s idle %s: a key of '%s' goes when it has been idle for %s: expected a "
+			"shorter time",
+			trip_rules_error_quote(quote, &names->ref), time_text(us, text[0]),
+			each->count.name, time_text(each->idle_us, text[1]));
+	for (unsigned int i = 0; (other = condition_at(each, i)) != NULL; i++) {
+		unsigned int at = 0;
+
+		while (at < n && others[at] != other->quiet_us)
+			at++;
+		if (other->quiet_us == 0 || other->quiet_us == us || at < n)
+			continue;
+		if (n == TRIP_EACH_QUIETS_MAX - 1)
+			return trip_rules_error(ctx, &names->ref,
+				"'%s' has 'idle' with more times than %d: that is the limit of an "
+				"'each'",
+				each->count.name, TRIP_EACH_QUIETS_MAX);
+		others[n++] = other->quiet_us;
+	}
+	made->quiet_us = us;
+	made->every = said->every;
 	return true;
+}
+
+static bool
+make_count(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_keys_said *said, struct trip_each_when *made)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	made->count = said->threshold;
+	made->every = said->every;
+	return (said->threshold != 0 && said->threshold <= COUNT_MAX) ||
+	       trip_rules_error(ctx, &names->ref,
+		       "%s >= %" PRIu64 ": of a key, expected 1 to %" PRIu64,
+		       trip_rules_error_quote(quote, &names->ref), said->threshold, COUNT_MAX);
+}
+
+bool
+trip_rules_keys_make(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_each *each, const struct trip_rules_keys_said *said,
+	struct trip_each_when *made)
+{
+	*made = (struct trip_each_when){
+		.of = said->ref == TRIP_RULES_REF_KEY_BYTES ? TRIP_EACH_BYTES : TRIP_EACH_PACKETS};
+	if (said->every > COUNT_MAX)
+		return trip_rules_error(ctx, &names->ref,
+			"every %" PRIu64 ": of a key, at most %" PRIu64, said->every, COUNT_MAX);
+	switch (said->condition->kind) {
+	case TRIP_CONDITION_RATE:
+		return make_rate(ctx, names, each, said, made);
+	case TRIP_CONDITION_IDLE:
+		return make_quiet(ctx, names, each, said, made);
+	default:
+		return make_count(ctx, names, said, made);
+	}
 }
 
 /* What is at work and is said again is one. */
@@ -215,46 +312,47 @@ is_said_again(const struct trip_rules_ctx *ctx, const struct trip_rules_span *re
 	return false;
 }
 
+/* Whether there is room for another condition, and what it does can be done as well; then that is
+ * known. */
+bool
+trip_rules_keys_begin(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_each *each, struct trip_rules_when *when, struct trip_each_act *act)
+{
+	*act = (struct trip_each_act){.op = TRIP_EACH_OP_NONE};
+	return check_op(ctx, &names->ref, when->op) &&
+	       !is_said_again(ctx, &names->ref, each, when->source) &&
+	       check_room(ctx, &names->ref, each) && make_act(ctx, names, each, when, act);
+}
+
+void
+trip_rules_keys_add(struct trip_rules_each *each, const struct trip_each_when *condition,
+	const struct trip_each_act *act, unsigned int at)
+{
+	each->conditions[each->n_whens] = *condition;
+	each->acts[each->n_whens] = *act;
+	each->whens[each->n_whens++] = at;
+}
+
 void
 trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	struct trip_rules_each *each, unsigned int at)
 {
 	struct trip_rules_when *when = &ctx->rules->whens[at];
-	bool of_bytes = when->ref == TRIP_RULES_REF_BYTES;
-	bool is_rate = when->condition.kind == TRIP_CONDITION_RATE;
-	struct trip_each_when condition = {.of = of_bytes ? TRIP_EACH_BYTES : TRIP_EACH_PACKETS};
-	struct trip_each_act act = {.op = TRIP_EACH_OP_NONE};
-	char quote[TRIP_RULES_QUOTE_SIZE];
+	struct trip_rules_keys_said said = {
+		.condition = &when->condition, .threshold = when->threshold};
+	struct trip_each_when made;
+	struct trip_each_act act;
 
 	trip_rules_condition_check_rate(ctx, names, when->ref);
 	/* It breaks off in its operation, which has been told. */
 	if (trip_rules_each_does(when->op) && names->target.length == 0)
 		return;
-	when->ref = of_bytes ? TRIP_RULES_REF_KEY_BYTES : TRIP_RULES_REF_KEY_PACKETS;
-	if (!check_words(ctx, &names->ref, when) ||
-		is_said_again(ctx, &names->ref, each, when->source) ||
-		!check_room(ctx, &names->ref, each, is_rate) ||
-		!make_act(ctx, names, each, when, &act))
+	when->ref = when->ref == TRIP_RULES_REF_BYTES ? TRIP_RULES_REF_KEY_BYTES
+						      : TRIP_RULES_REF_KEY_PACKETS;
+	if (!trip_rules_keys_begin(ctx, names, each, when, &act))
 		return;
-	/* A rate that was wrong where it was read has no place and no time. */
-	if (is_rate && (names->rates[0].length == 0 ||
-			       !make_bucket(ctx, &names->rates[0], when, &condition)))
-		return;
-	if (!is_rate && (when->threshold == 0 || when->threshold > COUNT_MAX)) {
-		trip_rules_error(ctx, &names->ref,
-			"%s >= %" PRIu64 ": of a key, expected 1 to %" PRIu64,
-			trip_rules_error_quote(quote, &names->ref), when->threshold, COUNT_MAX);
-		return;
-	}
-	if (!is_rate && when->every > COUNT_MAX) {
-		trip_rules_error(ctx, &names->ref, "every %" PRIu64 ": of a key, at most %" PRIu64,
-			when->every, COUNT_MAX);
-		return;
-	}
-	condition.count = is_rate ? 0 : when->threshold;
-	if (!is_rate)
-		condition.every = when->every;
-	each->conditions[each->n_whens] = condition;
-	each->acts[each->n_whens] = act;
-	each->whens[each->n_whens++] = at;
+	said.ref = when->ref;
+	said.every = when->every;
+	if (trip_rules_keys_make(ctx, names, each, &said, &made))
+		trip_rules_keys_add(each, &made, &act, at);
 }

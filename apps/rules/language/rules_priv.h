@@ -175,6 +175,7 @@ struct trip_rules_ctx {
 	struct trip_rules_names *when_names; /* one for each of rules->whens */
 	struct trip_rules_pair_names *pair_names;
 	unsigned int n_pair_names;
+	unsigned int pair_next; /* from here on those of keys are looked for */
 	struct trip_rules_symbol *symbols;
 	unsigned int n_symbols;
 	struct trip_rules_quota_ref *quota_refs;
@@ -423,6 +424,30 @@ void trip_rules_each_check(struct trip_rules_ctx *ctx);
 bool trip_rules_each_does(enum trip_rules_op op);
 /* The condition of the `when` of this index, which is of the keys of an `each`; its ref is that of
  * packets or bytes. */
+/* rules_keys.c: a condition of an `each` as it was read, alone or in an all() or any(). */
+struct trip_rules_keys_said {
+	enum trip_rules_ref ref;
+	const struct trip_condition *condition;
+	uint64_t threshold, every;
+};
+
+/* Makes that of it, or false: it was wrong, which is said. */
+bool trip_rules_keys_make(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_each *each, const struct trip_rules_keys_said *said,
+	struct trip_each_when *made);
+
+/* Before it, and behind it: what it does, and that it is one of the each. */
+bool trip_rules_keys_begin(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_each *each, struct trip_rules_when *when,
+	struct trip_each_act *act);
+void trip_rules_keys_add(struct trip_rules_each *each, const struct trip_each_when *condition,
+	const struct trip_each_act *act, unsigned int at);
+
+/* rules_keys_pairs.c: those of a `when` that has pairs, where they are of keys: then it has none
+ * any more. */
+void trip_rules_keys_pairs(
+	struct trip_rules_ctx *ctx, const struct trip_rules_names *names, unsigned int at);
+
 void trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	struct trip_rules_each *each, unsigned int when);
 

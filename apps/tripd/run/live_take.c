@@ -149,7 +149,8 @@ move_ref(const struct tripd_change *change, enum trip_rules_ref ref, unsigned in
 		*index = change->counters_at[*index];
 	else if (ref == TRIP_RULES_REF_PACKETS || ref == TRIP_RULES_REF_BYTES)
 		*index = change->counts_at[*index];
-	else if (ref == TRIP_RULES_REF_KEY_PACKETS || ref == TRIP_RULES_REF_KEY_BYTES)
+	else if (ref == TRIP_RULES_REF_KEY_PACKETS || ref == TRIP_RULES_REF_KEY_BYTES ||
+		 ref == TRIP_RULES_REF_KEY_PAIRS)
 		*index = change->eaches_at[*index];
 }
 

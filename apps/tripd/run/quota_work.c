@@ -29,6 +29,7 @@ trigger(const struct tripd_quota *quota, enum trip_rules_ref ref, unsigned int i
 	case TRIP_RULES_REF_PAIRS:
 	case TRIP_RULES_REF_KEY_PACKETS:
 	case TRIP_RULES_REF_KEY_BYTES:
+	case TRIP_RULES_REF_KEY_PAIRS:
 		break;
 	}
 	return NULL;

@@ -298,12 +298,12 @@ tripd_report_trip(const struct tripd_quota *quota, const struct tripd_trip *trip
 		"{s:s, s:s*, s:s*, s:i, s:s?, s:s?, s:I, s:I, s:I, s:I, s:s, s:b, s:i, s:I}",
 		"time", date, "packet_time", quota->plan->by_packets ? packet_date : NULL, "key",
 		trip->key, "line", (int)when->line, "counter",
-		when->ref != TRIP_RULES_REF_CLOCK && when->pairs == NULL ? name : NULL, "condition",
-		when->condition_text, "threshold", (json_int_t)trip->threshold, "value",
-		(json_int_t)trip->value, "overshoot", (json_int_t)(trip->value - trip->threshold),
-		"count", (json_int_t)trip->count, "op", trip_rules_op_of(when->op)->word, "ends",
-		(int)trip->ends, "result", (int)trip->result, "latency_ns",
-		(json_int_t)trip->latency_ns);
+		when->ref != TRIP_RULES_REF_CLOCK && !trip_rules_is_of_several(when) ? name : NULL,
+		"condition", when->condition_text, "threshold", (json_int_t)trip->threshold,
+		"value", (json_int_t)trip->value, "overshoot",
+		(json_int_t)(trip->value - trip->threshold), "count", (json_int_t)trip->count, "op",
+		trip_rules_op_of(when->op)->word, "ends", (int)trip->ends, "result",
+		(int)trip->result, "latency_ns", (json_int_t)trip->latency_ns);
 }
 
 json_t *

@@ -78,7 +78,7 @@ describe_cause(const struct tripd_quota *quota, const struct tripd_trip *trip, c
 	char trigger[TRIP_APPLY_TEXT_MAX], threshold[16], over[16], latency[16], reached[96];
 
 	/* One of several counters says so itself. */
-	if (when->pairs != NULL) {
+	if (trip_rules_is_of_several(when)) {
 		snprintf(text, CAUSE_MAX, "%-53s", when->condition_text);
 		return;
 	}
@@ -237,7 +237,7 @@ say_left_out(struct tripd_view *view, unsigned int i, uint64_t now)
 	tripd_describe_number(n, number);
 	snprintf(left_out, sizeof(left_out), "%s more left out", number);
 	tripd_screen_say(&view->screen, "%-18s %-34s  %s",
-		when->pairs != NULL ? when->condition_text : trigger, left_out, action);
+		trip_rules_is_of_several(when) ? when->condition_text : trigger, left_out, action);
 }
 
 static void
