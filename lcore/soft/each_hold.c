@@ -125,10 +125,13 @@ trip_each_hold_disown(const struct each_bench *bench, struct each_judged *judged
 		return;
 	/* Both have begun: they take from the bucket of who has told. */
 	if (bench->statement->bucket != 0 && bench->close != NULL) {
-		trip_each_judge_look(bench, judged);
-		if ((judged->held_by & MARK_OWNED) != 0 && judged->held != 0 &&
+		/* All that is judged is so by one look. */
+		struct each_judged now = *judged;
+
+		trip_each_judge_look(bench, &now);
+		if ((now.held_by & MARK_OWNED) != 0 && now.held != 0 &&
 			judged->own.memos[bench->statement->bucket] == 0)
-			begin(bench, judged, judged->bucket);
+			begin(bench, judged, now.bucket);
 	}
 	hold(bench, judged, judged->own.hold, judged->own.mark & (uint8_t)~MARK_OWNED);
 }
@@ -202,10 +205,12 @@ trip_each_hold_settle(const struct each_bench *bench, struct each_judged *judged
 void
 trip_each_hold_pass(const struct each_bench *bench, struct each_judged *judged)
 {
+	struct each_judged now = *judged;
+
 	if (judged->own.mark == 0)
 		return;
-	for (unsigned int looks = 0; looks < EACH_LOOKS && !tell_end(bench, judged); looks++)
-		trip_each_judge_look(bench, judged);
+	for (unsigned int looks = 0; looks < EACH_LOOKS && !tell_end(bench, &now); looks++)
+		trip_each_judge_look(bench, &now);
 	release(bench, judged);
 }
 

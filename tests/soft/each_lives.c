@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys that begin anew on one queue while another judges them: right before that tells, by --wrap
- * of trip_each_ring_tell(), the first one tells that a life has ended, or of more than it had.
+ * Keys that begin anew on one queue while another judges them: right before that tells, or looks
+ * again, by --wrap, the first one tells that a life has ended, or of more than it had, or counts.
  */
+#include "each_bench.h"
 #include "keyed_priv.h"
 #include "trip_each_bed.h"
 
 #define SECOND UINT64_C(1000000)
 #define KEY 7u
 
-/* What is done before the next trip is told, once; where. */
+/* What is done before the next trip is told, and before a hold looks at others, once; where. */
 static void (*beside)(struct trip_each_bed *bed);
+static void (*beside_look)(struct trip_each_bed *bed);
 static struct trip_each_bed bed;
 
 enum trip_each_tells __real_trip_each_ring_tell(const struct trip_each_ring_at *at,
@@ -30,6 +32,20 @@ __wrap_trip_each_ring_tell(const struct trip_each_ring_at *at, const struct trip
 	return __real_trip_each_ring_tell(at, told, from, found);
 }
 
+void __real_trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged);
+void __wrap_trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged);
+
+void
+__wrap_trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged)
+{
+	void (*now)(struct trip_each_bed *) = beside_look;
+
+	beside_look = NULL;
+	if (now != NULL)
+		now(&bed);
+	__real_trip_each_judge_look(bench, judged);
+}
+
 static void
 open_bed(const struct trip_each_when *whens, const struct trip_each_act *acts, uint32_t n)
 {
@@ -39,7 +55,21 @@ open_bed(const struct trip_each_when *whens, const struct trip_each_act *acts, u
 	trip_each_bed_open(&bed, &attr, 2);
 }
 
-/* A queue counts so many packets, tells that by a condition, and is stopped before it says so. */
+/* A queue counts so many packets, and is stopped before it judges. */
+static void
+count_and_stop(uint32_t queue, uint32_t n)
+{
+	const uint64_t key = KEY;
+	const uint32_t bytes = TRIP_EACH_BED_LENGTH;
+	uint32_t dropped;
+	const struct trip_keyed_chunk chunk = {
+		.keys = &key, .bytes = &bytes, .count = 1, .dropped = &dropped};
+
+	for (; n > 0; n--)
+		(void)trip_keyed_count(bed.tables[queue], &chunk, bed.now);
+}
+
+/* It tells that by a condition, and is stopped before it says so. */
 static void
 tell_and_stop(uint32_t queue, uint32_t n, uint32_t when, uint64_t packets)
 {
@@ -51,16 +81,12 @@ tell_and_stop(uint32_t queue, uint32_t n, uint32_t when, uint64_t packets)
 		.times = 1,
 		.key = {KEY}};
 	const uint64_t key = KEY;
-	const uint32_t bytes = TRIP_EACH_BED_LENGTH;
 	struct trip_keyed *table = bed.tables[queue];
 	struct trip_keyed_entry reading;
 	struct trip_each_told found;
-	uint32_t dropped, entry;
-	const struct trip_keyed_chunk chunk = {
-		.keys = &key, .bytes = &bytes, .count = 1, .dropped = &dropped};
+	uint32_t entry;
 
-	for (; n > 0; n--)
-		(void)trip_keyed_count(table, &chunk, bed.now);
+	count_and_stop(queue, n);
 	entry = trip_keyed_find(table, &key);
 	assert_true(trip_keyed_read(table, entry, &reading));
 	trip_each_ring_write(&bed.at, &told);
@@ -148,12 +174,44 @@ each_06_what_is_not_told_drops_nothing(void **state)
 	trip_each_bed_close(&bed);
 }
 
+static void
+one_more(struct trip_each_bed *of)
+{
+	count_and_stop(0, 1);
+}
+
+/* What comes between two conditions is judged by both, or by neither: also where a hold looks at
+ * others in between. */
+static void
+each_03_all_conditions_are_judged_by_one_look(void **state)
+{
+	static const struct trip_each_when whens[] = {
+		{.count = 12, .every = 100}, {.count = 6}, {.count = 12}};
+	static const struct trip_each_act acts[] = {
+		[1] = {.op = TRIP_EACH_OP_POLICE, .rate = 1, .unit = TRIP_POLICE_UNIT_PACKETS},
+		[2] = {.op = TRIP_EACH_OP_RESET}};
+
+	open_bed(whens, acts, 3);
+	(void)trip_each_bed_count(&bed, 0, KEY, 6);
+	check_trip(0, 1, 0, 6);
+	beside_look = one_more;
+	(void)trip_each_bed_count(&bed, 1, KEY, 5);
+	assert_null(beside_look);
+	assert_int_equal(trip_each_ring_trips(&bed.at), 1);
+	(void)trip_each_bed_count(&bed, 0, KEY, 1);
+	check_trip(1, 0, 0, 13);
+	check_trip(2, 1 | TRIP_EACH_TOLD_END, 0, 13);
+	check_trip(3, 2, 0, 13);
+	trip_each_bed_close(&bed);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_03_what_one_life_was_told_is_due_in_the_next),
 		cmocka_unit_test(each_03_a_life_has_all_packets_that_were_told_of),
+		cmocka_unit_test(each_03_all_conditions_are_judged_by_one_look),
 		cmocka_unit_test(each_06_what_is_not_told_drops_nothing),
 	};
 
