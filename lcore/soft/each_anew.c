@@ -23,8 +23,10 @@ static void
 begin_anew(const struct each_bench *bench, struct each_judged *judged, uint64_t life,
 	uint64_t packets, uint64_t bytes)
 {
-	if (judged->own.mark != 0 && judged->in_chunk != 0)
+	if (judged->own.mark != 0 && judged->in_chunk != 0) {
 		*bench->chunk->dropped &= ~judged->in_chunk;
+		judged->done = 0;
+	}
 	trip_each_hold_pass(bench, judged);
 	judged->own.told = 0;
 	trip_keyed_forget(bench->table, judged->entry);

@@ -38,8 +38,9 @@ struct each_judged {
 	/* When it had a packet last, of all tables; members that hold, of all; and those that did
 	 * before its packets in the chunk. */
 	uint64_t seen, members, members_before;
-	/* Its packets in the chunk, and which of them are dropped, a bit each. */
-	uint32_t in_chunk, dropped;
+	/* Its packets in the chunk, a bit each; those of them to which has been done what is done
+	 * to a key that is held, be that by counting; and which are dropped. */
+	uint32_t in_chunk, done, dropped;
 };
 
 static inline bool

@@ -54,6 +54,8 @@ trip_each_hold_do(const struct each_bench *bench, struct each_judged *judged, ui
 {
 	uint64_t now = bench->poll->now;
 
+	packets &= ~judged->done;
+	judged->done |= packets;
 	note_in_window(bench, judged, packets);
 	if ((judged->own.mark & TRIP_KEYED_PASSES) != 0)
 		return;

@@ -248,14 +248,9 @@ trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 	uint32_t dropped = judged->dropped;
 	enum trip_each_tells tells;
 
-	/* What comes of a key that is held counting knows. */
 	if (holds) {
-		bool was_held = each_is_held(bench, &judged->own);
-
 		trip_each_hold_begin(bench, judged, when);
-		if (!was_held)
-			trip_each_hold_do(
-				bench, judged, trip_each_reach_behind(bench, judged, when));
+		trip_each_hold_do(bench, judged, trip_each_reach_behind(bench, judged, when));
 	}
 	tells = trip_each_judge_tell(bench, judged, when);
 	/* In a life that had ended: nobody is told of what would have had these dropped. */
@@ -334,7 +329,9 @@ trip_each_judge_key(const struct each_bench *bench, struct each_judged *judged)
 
 	if (!trip_keyed_read(bench->table, judged->entry, &judged->own))
 		return;
-	if (judged->own.mark != 0 && judged->own.hold <= bench->poll->now)
+	if (each_is_held(bench, &judged->own))
+		judged->done = judged->in_chunk;
+	else if (judged->own.mark != 0)
 		trip_each_hold_settle(bench, judged);
 	/* What is told by a rate that holds keys is so while it does. */
 	if (judged->own.told == all && !trip_each_is_told_again(statement))

@@ -327,6 +327,27 @@ each_06_the_end_is_of_the_rate_that_prolonged(void **state)
 	trip_each_bed_close(&bed);
 }
 
+/* Several conditions that drop a key are reached in one chunk: all is dropped that is behind the first
+ * packet with which one is, whichever is told first. */
+static void
+each_06_the_first_packet_that_trips_is_the_last_to_pass(void **state)
+{
+	const struct trip_each_when whens[] = {{.count = 20}, {.count = 10}, {.count = 15}};
+	const struct trip_each_act acts[] = {{.op = TRIP_EACH_OP_DROP, .time_us = SECOND},
+		{.op = TRIP_EACH_OP_DROP, .time_us = SECOND},
+		{.op = TRIP_EACH_OP_DROP, .time_us = SECOND}};
+	const struct trip_each_attr attr = {
+		.max = 100, .idle_us = 60 * SECOND, .whens = whens, .n_whens = 3, .acts = acts};
+	struct trip_each_bed bed;
+
+	for (uint32_t n_tables = 1; n_tables <= TABLES_MAX; n_tables++) {
+		trip_each_bed_open(&bed, &attr, n_tables);
+		assert_int_equal(trip_each_bed_count(&bed, 0, 7, 32), UINT32_MAX << 10);
+		assert_int_equal(trips(&bed), 3);
+		trip_each_bed_close(&bed);
+	}
+}
+
 #define COUNT 100u
 
 /* As much of a key on a queue as makes it close on two. */
@@ -446,6 +467,7 @@ main(void)
 		cmocka_unit_test(each_06_an_end_hides_no_trip),
 		cmocka_unit_test(each_04_a_crossing_is_told_once_behind_a_kill),
 		cmocka_unit_test(each_06_the_end_is_of_the_rate_that_prolonged),
+		cmocka_unit_test(each_06_the_first_packet_that_trips_is_the_last_to_pass),
 		cmocka_unit_test(each_04_bits_of_close_keys_go_with_them),
 		cmocka_unit_test(each_04_bits_of_close_keys_stay_with_them),
 		cmocka_unit_test(each_04_bits_of_close_keys_are_cleared_by_a_follower),
