@@ -326,6 +326,11 @@ trip_keyed_place(uint32_t table, uint32_t entry)
 bool trip_keyed_polices(
 	const struct trip_keyed *table, uint32_t entry, uint32_t bytes, uint64_t now);
 
+/* The same for one that has no entry here: by the bucket at that place, as long as it is the key's.
+ */
+bool trip_keyed_polices_at(const struct trip_keyed *table, const uint64_t *key, uint64_t place,
+	uint32_t bytes, uint64_t now);
+
 /* It stays until it is idle. */
 void trip_keyed_stay(struct trip_keyed *table, uint32_t entry);
 

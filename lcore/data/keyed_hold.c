@@ -122,40 +122,32 @@ trip_keyed_ended(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint
 /* ---- policed ----------------------------------------------------------------------------------
  */
 
-/* The bucket of a key: that of the entry which it takes from, as long as that is the key's. */
+/* The bucket of the entry at a place, as long as that is the key's; else NULL. */
 static _Atomic uint64_t *
-bucket_of(const struct trip_keyed *table, uint32_t entry)
+bucket_at(const struct trip_keyed *table, const uint64_t *key, uint64_t place)
 {
-	_Atomic uint64_t *own = &keyed_memos(table, entry)[table->bucket - 1];
-	uint64_t place = keyed_load(&own[1]), differ;
 	uint32_t which = (uint32_t)(place >> 32) - 1, at = (uint32_t)place;
 	const struct trip_keyed *other;
+	uint64_t differ;
 
 	/* Another process may have written there. */
 	if (place == 0 || which >= table->n_tables || at >= table->capacity)
-		return own;
+		return NULL;
 	other = (const struct trip_keyed *)((uintptr_t)table - table->own * table->pitch +
 					    which * table->pitch);
 	differ = keyed_packets(keyed_load(&keyed_entry(other, at)[KEYED_PACKETS])) == 0;
 	for (uint32_t i = 0; i < table->words; i++)
-		differ |= keyed_load(&keyed_entry(other, at)[KEYED_KEY + i]) ^
-			  keyed_load(&keyed_entry(table, entry)[KEYED_KEY + i]);
-	return differ == 0 ? &keyed_memos(other, at)[table->bucket - 1] : own;
+		differ |= keyed_load(&keyed_entry(other, at)[KEYED_KEY + i]) ^ key[i];
+	return differ == 0 ? &keyed_memos(other, at)[table->bucket - 1] : NULL;
 }
 
-bool
-trip_keyed_polices(const struct trip_keyed *table, uint32_t entry, uint32_t bytes, uint64_t now)
+static bool
+takes(const struct trip_keyed *table, _Atomic uint64_t *bucket, uint32_t bytes, uint64_t now)
 {
 	const uint64_t word = table->police, ticks = now * 1000 * TRIP_POLICE_TICKS;
 	uint64_t burst = trip_police_burst(word), cost = trip_police_cost(word, bytes), ahead;
-	_Atomic uint64_t *bucket;
-	uint64_t full;
+	uint64_t full = keyed_load(bucket);
 
-	/* Another process may have written that it is policed. */
-	if (table->bucket == 0)
-		return true;
-	bucket = bucket_of(table, entry);
-	full = keyed_load(bucket);
 	do {
 		ahead = trip_police_ahead(full, ticks);
 		if (ahead != 0 && ahead + cost > burst)
@@ -163,6 +155,30 @@ trip_keyed_polices(const struct trip_keyed *table, uint32_t entry, uint32_t byte
 	} while (!atomic_compare_exchange_weak_explicit(
 		bucket, &full, ticks + ahead + cost, memory_order_relaxed, memory_order_relaxed));
 	return true;
+}
+
+bool
+trip_keyed_polices(const struct trip_keyed *table, uint32_t entry, uint32_t bytes, uint64_t now)
+{
+	_Atomic uint64_t *own, *bucket;
+	uint64_t key[TRIP_KEYED_WORDS_MAX];
+
+	/* Another process may have written that it is policed. */
+	if (table->bucket == 0)
+		return true;
+	own = &keyed_memos(table, entry)[table->bucket - 1];
+	keyed_key(table, entry, key);
+	bucket = bucket_at(table, key, keyed_load(&own[1]));
+	return takes(table, bucket != NULL ? bucket : own, bytes, now);
+}
+
+bool
+trip_keyed_polices_at(const struct trip_keyed *table, const uint64_t *key, uint64_t place,
+	uint32_t bytes, uint64_t now)
+{
+	_Atomic uint64_t *bucket = table->bucket != 0 ? bucket_at(table, key, place) : NULL;
+
+	return bucket == NULL || takes(table, bucket, bytes, now);
 }
 
 void

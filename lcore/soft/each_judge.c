@@ -353,9 +353,9 @@ trip_each_judge_key(const struct each_bench *bench, struct each_judged *judged)
 	}
 }
 
-/* Of one for which there is no room here: whether others hold it. */
+/* Of one for which there is no room here: whether a packet is dropped as others hold it. */
 static bool
-is_held_elsewhere(const struct each_bench *bench, const uint64_t *key)
+is_dropped_elsewhere(const struct each_bench *bench, const uint64_t *key, uint32_t bytes)
 {
 	struct each_judged judged = {.entry = TRIP_KEYED_NONE};
 
@@ -363,7 +363,11 @@ is_held_elsewhere(const struct each_bench *bench, const uint64_t *key)
 		return false;
 	memcpy(judged.key, key, bench->statement->key.words * sizeof(*key));
 	look_at_others(bench, &judged);
-	return judged.held != 0 && (judged.held_by & (TRIP_KEYED_PASSES | TRIP_KEYED_POLICED)) == 0;
+	if (judged.held == 0 || (judged.held_by & TRIP_KEYED_PASSES) != 0)
+		return false;
+	return (judged.held_by & TRIP_KEYED_POLICED) == 0 ||
+	       !trip_keyed_polices_at(
+		       bench->table, judged.key, judged.bucket, bytes, bench->poll->now);
 }
 
 /* Packets of a chunk, by their keys. */
@@ -382,7 +386,9 @@ add_to_group(const struct each_bench *bench, struct groups *groups, uint32_t pac
 
 	/* It may have been refused. */
 	if (entry == TRIP_KEYED_NONE) {
-		groups->dropped |= (uint32_t)is_held_elsewhere(bench, key) << packet;
+		groups->dropped |=
+			(uint32_t)is_dropped_elsewhere(bench, key, bench->chunk->bytes[packet])
+			<< packet;
 		return;
 	}
 	while (at < groups->n && groups->of[at].entry != entry)

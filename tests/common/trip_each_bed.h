@@ -45,6 +45,7 @@ trip_each_bed_open_tables(struct trip_each_bed *bed)
 	for (uint32_t i = 0; i < statement->n_tables; i++) {
 		uint32_t line = trip_each_table_line(statement, i);
 
+		attr.own = i;
 		bed->tables[i] = trip_keyed_init(trip_each_table(bed->zone, line), &attr);
 		bed->zone->queues[i].lines[0] = line;
 		bed->zone->queues[i].open = bed->zone->queues[i].used = 1;

@@ -327,8 +327,8 @@ each_06_the_end_is_of_the_rate_that_prolonged(void **state)
 	trip_each_bed_close(&bed);
 }
 
-/* Several conditions that drop a key are reached in one chunk: all is dropped that is behind the first
- * packet with which one is, whichever is told first. */
+/* Several conditions that drop a key are reached in one chunk: all is dropped that is behind the
+ * first packet with which one is, whichever is told first. */
 static void
 each_06_the_first_packet_that_trips_is_the_last_to_pass(void **state)
 {
@@ -344,6 +344,38 @@ each_06_the_first_packet_that_trips_is_the_last_to_pass(void **state)
 		trip_each_bed_open(&bed, &attr, n_tables);
 		assert_int_equal(trip_each_bed_count(&bed, 0, 7, 32), UINT32_MAX << 10);
 		assert_int_equal(trips(&bed), 3);
+		trip_each_bed_close(&bed);
+	}
+}
+
+/* Of a table all of whose keys are held: what others do to a key that has no room there is done. */
+static void
+each_06_what_is_done_to_a_key_needs_no_room(void **state)
+{
+	const struct trip_each_when when = {.count = 10};
+	const struct trip_each_act acts[] = {{.op = TRIP_EACH_OP_DROP},
+		{.op = TRIP_EACH_OP_POLICE, .unit = TRIP_POLICE_UNIT_PACKETS, .rate = 100}};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct trip_each_attr attr = {.max = 10,
+			.idle_us = 60 * SECOND,
+			.whens = &when,
+			.n_whens = 1,
+			.acts = &acts[i]};
+		uint32_t passed = 0;
+		struct trip_each_bed bed;
+
+		trip_each_bed_open(&bed, &attr, 2);
+		for (uint64_t key = 1000; key < 3000; key++)
+			(void)trip_each_bed_count(&bed, 1, key, 20);
+		(void)trip_each_bed_count(&bed, 0, 7, 10);
+		for (uint32_t ms = 0; ms < 1000; ms++) {
+			bed.now += 1000;
+			passed += 32 -
+				  (uint32_t)__builtin_popcount(trip_each_bed_count(&bed, 1, 7, 32));
+		}
+		/* A second, and what may come at once. */
+		trip_assert_range(passed, i * 100, i * 111);
 		trip_each_bed_close(&bed);
 	}
 }
@@ -468,6 +500,7 @@ main(void)
 		cmocka_unit_test(each_04_a_crossing_is_told_once_behind_a_kill),
 		cmocka_unit_test(each_06_the_end_is_of_the_rate_that_prolonged),
 		cmocka_unit_test(each_06_the_first_packet_that_trips_is_the_last_to_pass),
+		cmocka_unit_test(each_06_what_is_done_to_a_key_needs_no_room),
 		cmocka_unit_test(each_04_bits_of_close_keys_go_with_them),
 		cmocka_unit_test(each_04_bits_of_close_keys_stay_with_them),
 		cmocka_unit_test(each_04_bits_of_close_keys_are_cleared_by_a_follower),
