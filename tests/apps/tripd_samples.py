@@ -151,6 +151,10 @@ def one_run_has_a_folder(bench):
     os.close(held)
     code, _, err = bench.run(*words, bench.file('none'))
     equal((code, 'No such file' in err), (2, True), f'no folder: {err}')
+    odd = os.fsdecode(os.fsencode(folder) + b'/\xff')
+    os.mkdir(odd)
+    code, _, err = bench.run(*words, odd, errors='replace')
+    equal((code, 'its path is no UTF-8' in err), (2, True), f'a folder that no event can name: {err}')
     for more, why in ((['--sample-packets', '1000000'], 'above 16777216'), (['--samples-disk', '1k'], 'has no room there')):
         code, _, err = bench.run(*words, folder, *more)
         equal((code, why in err), (2, True), f'{more}: {err}')

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <jansson.h>
 #include <rte_common.h>
 
 #include "now.h"
@@ -68,6 +69,17 @@ write_samples(void *arg)
 /* ---- control ----------------------------------------------------------------------------------
  */
 
+/* Events and the report tell it, which are JSON. */
+static bool
+can_be_told(const char *path)
+{
+	json_t *text = json_string(path);
+	bool can = text != NULL;
+
+	json_decref(text);
+	return can;
+}
+
 int
 tripd_samples_open(struct tripd_samples *samples, const struct tripd_sample_options *options)
 {
@@ -77,13 +89,17 @@ tripd_samples_open(struct tripd_samples *samples, const struct tripd_sample_opti
 	if (options->folder == NULL)
 		return 0;
 	ret = tripd_folder_open(&samples->folder, options->folder, options->files, options->disk);
+	if (ret == 0 && !can_be_told(samples->folder.path))
+		ret = -EILSEQ;
 	if (ret == 0) {
 		samples->options = options;
 		return 0;
 	}
 	tripd_folder_close(&samples->folder);
 	return tripd_fail(ret, "samples cannot go to %s: %s", options->folder,
-		ret == -EBUSY ? "another tripd has that folder" : strerror(-ret));
+		ret == -EBUSY    ? "another tripd has that folder"
+		: ret == -EILSEQ ? "its path is no UTF-8, as events have it"
+				 : strerror(-ret));
 }
 
 int
