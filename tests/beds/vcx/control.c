@@ -35,8 +35,8 @@ set_fail(struct vcx_device *device, const uint64_t arg[4])
 {
 	struct vcx_behaviour *behaviour = &device->behaviour[arg[0]];
 
-	if (arg[3] == 0 || arg[3] > 4095)
-		return arg[2] == 0 ? 0 : -EINVAL;
+	if (arg[2] > 0 && (arg[3] == 0 || arg[3] > 4095))
+		return -EINVAL;
 	pthread_mutex_lock(&device->lock);
 	behaviour->fail_after = arg[1];
 	behaviour->fail_times = arg[2];

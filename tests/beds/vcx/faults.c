@@ -86,6 +86,12 @@ the_command_that_shall_fail_fails(void **state)
 	for (unsigned i = 0; i < 6; i++)
 		assert_true(flows[i] == NULL || rte_flow_destroy(0, flows[i], &error) == 0);
 	assert_int_equal(vcx_fail(0, VCX_RULE_CREATE, 0, 1, 0), -EINVAL);
+	/* And not longer than is asked for. */
+	assert_int_equal(vcx_fail(0, VCX_RULE_CREATE, 0, 100, EBUSY), 0);
+	assert_int_equal(vcx_fail(0, VCX_RULE_CREATE, 0, 0, 0), 0);
+	flows[0] = rule(0);
+	assert_non_null(flows[0]);
+	assert_int_equal(rte_flow_destroy(0, flows[0], &error), 0);
 }
 
 static void
