@@ -261,11 +261,14 @@ struct trip_client_each {
 	uint64_t dropped_packets, dropped_bytes, held;
 	/** enum trip_each_full. */
 	uint64_t full;
+	/** As struct trip_each_info has them; `hardware` 0: none of its keys goes there. */
+	uint64_t hardware, hardware_keys, hardware_waiting, hardware_packets, hardware_bytes;
+	uint64_t coming_packets, coming_bytes, rule_changes, rules_failed, passed_over;
 };
 
 /** A key as text, with its end; and keys that one call of trip_client_top() has at most. */
 #define TRIP_CLIENT_KEY_MAX 128
-#define TRIP_CLIENT_TOP_MAX 96
+#define TRIP_CLIENT_TOP_MAX 92
 
 /** What has been counted of one key, as struct trip_each_entry has it. */
 struct trip_client_key {
@@ -277,6 +280,8 @@ struct trip_client_key {
 	uint32_t op;
 	/** As trip_each_text() writes it: "10.1.2.3,443". */
 	char key[TRIP_CLIENT_KEY_MAX];
+	/** Since when a rule of hardware drops it, by the domain's clock; 0: none does. */
+	uint64_t hardware_ns;
 };
 
 /**

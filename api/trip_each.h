@@ -37,6 +37,18 @@
  * there are have to stay, `full` says whether packets of such keys pass; they are counted as
  * refused. The end of what a trip has begun is told as a trip is.
  *
+ * Where the port's hardware counts rules that drop, some of the keys that are dropped may be so
+ * there (`hardware`): a rule for each of them, so that their packets cost no core. What a rule has
+ * counted is brought to the key's table, and is there as if it had been seen and dropped: in all
+ * sums, for all conditions, and to the packet, also where a key goes there and comes back. It comes
+ * as late as the hardware's counters are refreshed, and where somebody polls the key's queue.
+ * Rules match no more than software drops: what they leave software sees. The keys that have had
+ * most of late go first. A key comes back when it is held no more, or had nothing for `idle_us`, or
+ * its rule was lost as the port was stopped, reset or removed. A hold that ends with a time has its
+ * rule taken out before, one and a half times the refresh lag and 0.2 s, so that no packet is
+ * dropped behind the end: by then software has all counts, and prolongs it as they say. Shorter
+ * holds than three times that, and the lag, stay in software.
+ *
  * Which keys come and go is told where `events_kept` asks for it (EACH-05): each table numbers what
  * comes to it and goes from it, and keeps the last of these. Each of them is one event, once, also
  * where a process that counted was killed; the rest is what the numbers say is missing.
@@ -288,7 +300,24 @@ struct trip_each_attr {
 	/** Members of conditions; the rate of a statement may be one. */
 	uint32_t n_members;
 	const struct trip_each_member *members;
+	/**
+	 * Keys that are dropped by rules of the port's hardware, at most; 0: none. Each is a flow
+	 * of the domain's `max_flows`, without a name, and takes 64 bytes; each queue takes 4160. A
+	 * rule takes its packets from all else that counts: so the statement is alone on its port,
+	 * which it has one of, and no flow is created there as long as it is open. It has no
+	 * pattern, one of its conditions drops, none has members, a key begin anew, a time for
+	 * which it is quiet, or a rate that is told `again`; and its keys are
+	 * addresses, `proto` beside one, ports beside that, and `vlan.vid` where hardware takes a
+	 * tag as software does.
+	 */
+	uint32_t hardware;
+	/** Rules that may come and go in a second; 0: 100. They are spread over it. Those that go
+	 * are not held up, and those that come wait for them. 1 to 1,000,000. */
+	uint32_t hardware_changes;
 };
+
+/** Keys of a statement in hardware, at most. */
+#define TRIP_EACH_HARDWARE_MAX 4096
 
 /** What has been counted of a key. */
 struct trip_each_entry {
@@ -316,6 +345,10 @@ struct trip_each_entry {
 	/** How often it began anew by TRIP_EACH_OP_RESET, and what had been counted of it by then.
 	 * So with this, and the remainder, all keys are what was seen (EACH-03). */
 	uint64_t anew, anew_packets, anew_bytes;
+	/** Since when a rule of hardware drops it, by the domain's clock in nanoseconds; 0: none
+	 * does. And what that has counted by its last reading: what of this has come to a table is
+	 * in `packets` and `bytes`. */
+	uint64_t hardware_ns, hardware_packets, hardware_bytes;
 };
 
 /** What a statement is, and what it has seen: sums over its tables. */
@@ -371,6 +404,16 @@ struct trip_each_info {
 	uint32_t n_members;
 	/** 0. */
 	uint32_t reserved_members;
+	/** As given. */
+	uint32_t hardware, hardware_changes;
+	/** Keys that are in hardware now, and such that would go there. */
+	uint64_t hardware_keys, hardware_waiting;
+	/** What rules have counted so far; and what of it has not come to a table yet, and so is in
+	 * no other number here. */
+	uint64_t hardware_packets, hardware_bytes, coming_packets, coming_bytes;
+	/** Rules that came and went; that the driver has refused; and trips of keys that were
+	 * passed over, as too many others were waiting, or no rule has such a key. */
+	uint64_t rule_changes, rules_failed, passed_over;
 };
 
 /** What a key has begun by a trip before has ended. */
@@ -445,9 +488,10 @@ struct trip_each_event {
  * @param n_queues
  *   Queues of its ports, in its direction.
  * @return
- *   0, or -EINVAL: the key, `max`, `rank`, `idle_us`, `trips_kept`, `events_kept`, `full`, a
- *   condition or what that does is none, or an unknown attribute `size`; -ENOTSUP: a second
- *   condition with a rate, or conditions that do different things that last.
+ *   0, or -EINVAL: the key, `max`, `rank`, `idle_us`, `trips_kept`, `events_kept`, `full`,
+ *   `hardware`, `hardware_changes`, a condition or what that does is none, or an unknown attribute
+ *   `size`; -ENOTSUP: a second condition with a rate, conditions that do different things that
+ *   last, or with `hardware` a key, a pattern or conditions that it does not go with.
  */
 int trip_each_footprint(const struct trip_each_attr *attr, uint32_t n_queues, uint64_t *bytes);
 
@@ -461,7 +505,9 @@ int trip_each_footprint(const struct trip_each_attr *attr, uint32_t n_queues, ui
  *   -EINVAL: a malformed name, no port or one of them twice, an unknown direction, a clock for a
  *     counter, or what trip_each_footprint() and trip_flow_create() find wrong with the rest;
  *   -ENOTSUP: an item or field of the pattern that the software engine does not have; egress on a
- *     port with `n_tx_queues` 0; called in an attached process;
+ *     port with `n_tx_queues` 0; called in an attached process; with `hardware` a port that takes
+ *     no rules for its keys, or more than one port, or a domain that goes by packets' times;
+ *   -EBUSY: with `hardware`, something else counts on its port; or such a statement has it;
  *   -EEXIST: another statement has the name;
  *   -EXDEV: a port, or the counter, of another domain;
  *   -ENOSPC: the domain has TRIP_EACH_MAX of them, or too little of its `each_bytes` is free in one
@@ -485,6 +531,17 @@ int trip_each_open(
  *   as trip_each_open(); -ESHUTDOWN (WAIT-12).
  */
 int trip_each_find(struct trip_domain *domain, const char *name, struct trip_each **each);
+
+/**
+ * Brings all keys back from hardware for good, and returns when the tables have what was counted
+ * there: before what is read last of a statement. Its queues are to be polled meanwhile. Any
+ * thread, of the process that has opened it; at once where none is there.
+ *
+ * @return
+ *   0, or -ETIMEDOUT: the tables did not take it in 10 s; -EDEADLK as trip_each_open(); -ESHUTDOWN
+ *   (WAIT-12).
+ */
+int trip_each_settle(struct trip_each *each);
 
 /**
  * Ends a statement, and what it has counted; or lets go of one that was found. No other call of

@@ -152,7 +152,7 @@ struct trip_flow_count {
  *   -ENOSPC: the domain's `max_flows` are open, or the `max_process_flows` of an attached process;
  *   -E2BIG: in an attached process, a rule that is too long to be sent to the primary: more than 32
  *   items, 16 actions or 2048 bytes;
- *   -ENOMEM;
+ *   -ENOMEM; -EBUSY: a statement with `hardware` has the port for itself (trip_each.h);
  *   -EDEADLK: called from a registered function or a polling lcore of the domain, or from a port's
  *   notification;
  *   with TRIP_FLOW_ENGINE_HW, whatever the driver says, and -ENOTSUP where it would match other

@@ -399,6 +399,7 @@ trip_keyed_recover(struct trip_keyed *table, uint64_t now)
 
 	confine(table, now);
 	trip_keyed_room_finish(table);
+	trip_keyed_add_finish(table);
 	trip_keyed_room_restart(table);
 	/* Before any store to a line. Partner: the fence in trip_keyed_seek(). */
 	keyed_store(&table->rebuilt, rebuilt);

@@ -87,6 +87,12 @@
  * and a call moves it by 1/100 round at most, as it does that of idle keys. A key that is quiet for
  * a time is handed over once, until it has a packet again; and it is not idle before it was.
  *
+ * Sums: what came of a key that was counted elsewhere may be added to it, which is one step for
+ * whoever is killed: what its entry is to be is written down first, and done anew by the follower.
+ * It counts as if it had been seen, and adds so much to P. To the bucket it comes as if all of it
+ * had been there since the time that it says, so what is above the rate was so for certain. Where
+ * the key has no entry the sum is refused, as a packet is for which there is no room.
+ *
  * Memory: for keys of 16 bytes an entry is 48, of which M + M / 7, and 8 bytes for each of M find
  * it: 63 in all, and TRIP_KEYED_ITSELF of the table at most. All of it is offsets, so it may be
  * shared, and lie elsewhere in each process. A packet of a known key touches two cache lines: where
@@ -293,6 +299,21 @@ uint32_t trip_keyed_count(
 /* What counting does as well: to be called where no packets come. True: it is not as far as the
  * clock says yet. */
 bool trip_keyed_sweep(struct trip_keyed *table, uint64_t now);
+
+/* What came of a key, in all, that was seen and dropped elsewhere (hardware): not before `since`,
+ * and not before it was told here last. */
+struct trip_keyed_sum {
+	uint64_t key[TRIP_KEYED_WORDS_MAX];
+	uint64_t packets, bytes, since;
+};
+
+/* Counts that, in the key's entry, or in the remainder where it has none. Whoever judges the key
+ * does so then. A writer that is killed has added all of it, or nothing. */
+void trip_keyed_add(struct trip_keyed *table, const struct trip_keyed_sum *sum, uint64_t now);
+
+/* How many were added. Anybody may read it; and the writer, where that is garbage, says it. */
+uint64_t trip_keyed_added(const struct trip_keyed *table);
+void trip_keyed_skip_to(struct trip_keyed *table, uint64_t added);
 
 /* The entry of a key, or TRIP_KEYED_NONE. It is that key's until the next call that counts or
  * sweeps, and while it is marked. */

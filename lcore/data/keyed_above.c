@@ -75,9 +75,10 @@ spill(const struct trip_keyed *table, uint32_t entry)
 		keyed_spill(table, entry);
 }
 
-/* A packet of a key that is held, which is above the rate; or with which as much came as has to. */
+/* Of a key that is held something came that is above the rate; or with which as much came as has
+ * to. */
 static bool
-lasts_longer(const struct trip_keyed *table, uint32_t entry, uint32_t bytes, bool rate)
+lasts_longer(const struct trip_keyed *table, uint32_t entry, uint64_t weight, bool rate)
 {
 	_Atomic uint64_t *window;
 	uint64_t told, came;
@@ -88,7 +89,7 @@ lasts_longer(const struct trip_keyed *table, uint32_t entry, uint32_t bytes, boo
 	if ((told & table->told_rate) == 0)
 		return false;
 	window = &keyed_memos(table, entry)[table->window - 1];
-	came = keyed_load(window) + (table->cost_byte != 0 ? bytes : 1);
+	came = keyed_load(window) + weight;
 	keyed_store(window, came < table->hold_count ? came : 0);
 	return came >= table->hold_count;
 }
@@ -121,7 +122,7 @@ add_held(struct keyed_above *above, uint32_t entry, uint32_t packet, bool rate)
 		above->over |= 1u << packet;
 		return;
 	}
-	if (lasts_longer(table, entry, bytes, rate) && longer > until)
+	if (lasts_longer(table, entry, table->cost_byte != 0 ? bytes : 1, rate) && longer > until)
 		prolong(table, entry, longer);
 	if (rate)
 		spill(table, entry);
@@ -156,4 +157,17 @@ trip_keyed_above(struct keyed_above *above, uint32_t entry, uint32_t packet, boo
 	/* So many bytes no key has: they are the remainder's. */
 	keyed_store(&at[KEYED_BYTES], word - above->bytes[packet]);
 	keyed_grow(&table->remainder_bytes, above->bytes[packet]);
+}
+
+void
+trip_keyed_above_sum(struct trip_keyed *table, uint32_t entry, uint64_t weight, bool rate)
+{
+	uint64_t until = table->now + table->hold_of_rate;
+
+	if (keyed_is_held(table, entry) && table->now < keyed_load(keyed_hold(table, entry)) &&
+		lasts_longer(table, entry, weight, rate) &&
+		until > keyed_load(keyed_hold(table, entry)))
+		prolong(table, entry, until);
+	if (rate)
+		spill(table, entry);
 }

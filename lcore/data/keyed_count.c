@@ -4,9 +4,6 @@
 
 #include "keyed_priv.h"
 
-/* What a bucket holds, in parts. */
-#define BUCKET_MAX (INT64_C(1) << 62)
-
 /* ---- time -------------------------------------------------------------------------------------
  */
 
@@ -82,18 +79,6 @@ count_in_remainder(struct trip_keyed *table, uint32_t bytes)
 	keyed_grow(&table->remainder_packets, 1);
 }
 
-/* It has been so low that the next time above is another one. */
-static inline __attribute__((always_inline)) void
-forget_rate(const struct trip_keyed *table, uint32_t entry)
-{
-	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
-	uint64_t state = keyed_load(error);
-
-	/* While it is held by that, it is told. */
-	if (__builtin_expect((state & table->told_rate) != 0, 0) && !keyed_is_held(table, entry))
-		keyed_store(error, state & ~table->told_rate);
-}
-
 /* Adds to a leaky bucket; true where it holds more than it may. `had`: what says when it was used
  * last. */
 static inline __attribute__((always_inline)) bool
@@ -105,9 +90,9 @@ leak(const struct trip_keyed *table, uint64_t empty, uint32_t entry, uint64_t ha
 
 	holds = holds > 0 && !keyed_is_idle(table, had) ? holds : 0;
 	if ((uint64_t)holds <= table->until)
-		forget_rate(table, entry);
+		keyed_forget_rate(table, entry);
 	holds += (int64_t)(table->cost_packet + bytes * table->cost_byte);
-	holds = holds < BUCKET_MAX ? holds : BUCKET_MAX;
+	holds = holds < KEYED_BUCKET_MAX ? holds : KEYED_BUCKET_MAX;
 	keyed_store(bucket, empty + (uint64_t)holds);
 	return (uint64_t)holds > table->burst;
 }

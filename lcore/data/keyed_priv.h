@@ -59,7 +59,8 @@ enum keyed_note {
 #define KEYED_STATE_BITS 16u
 #define KEYED_MARK_SHIFT 8u
 #define KEYED_TELLING_SHIFT TRIP_KEYED_LIMITS
-#define KEYED_HALF_LINE 4u /* words */
+#define KEYED_HALF_LINE 4u                  /* words */
+#define KEYED_BUCKET_MAX (INT64_C(1) << 62) /* what one holds, in parts */
 
 /* A slot is a part of the hash, its tag, above an entry + 1; 0: free. What the writer stores here
  * others may load: keyed_put(). */
@@ -142,6 +143,9 @@ struct trip_keyed {
 	 * does, as they were idle, or not, and the number of the note that tells it. */
 	_Atomic uint64_t moving, moved_packets, moved_bytes, moved_idle, moved_gone, moved_note;
 	_Atomic uint64_t noted; /* notes that are shown */
+	/* How many sums were added; an entry + 1 to which one is being, or the remainder behind all
+	 * entries, and what its counts, and that number, are then. */
+	_Atomic uint64_t added, adding, adding_packets, adding_bytes, adding_number;
 	/* Odd while the lines are made anew; grows with that. */
 	_Atomic uint64_t rebuilt;
 	uint32_t bins[KEYED_BINS];
@@ -301,6 +305,18 @@ keyed_told(uint64_t state)
 	return state & ((1u << TRIP_KEYED_LIMITS) - 1);
 }
 
+/* It has been so low that the next time above is another one. */
+static inline __attribute__((always_inline)) void
+keyed_forget_rate(const struct trip_keyed *table, uint32_t entry)
+{
+	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
+	uint64_t state = keyed_load(error);
+
+	/* While it is held by that, it is told. */
+	if (__builtin_expect((state & table->told_rate) != 0, 0) && !keyed_is_held(table, entry))
+		keyed_store(error, state & ~table->told_rate);
+}
+
 static inline uint64_t
 keyed_error(const struct trip_keyed *table, uint32_t entry)
 {
@@ -365,6 +381,12 @@ struct keyed_above {
 };
 
 void trip_keyed_above(struct keyed_above *above, uint32_t entry, uint32_t packet, bool rate);
+
+/* So much of a key, in what its rate is of, which packets alone do not say. */
+void trip_keyed_above_sum(struct trip_keyed *table, uint32_t entry, uint64_t weight, bool rate);
+
+/* keyed_add.c: what an interrupted sum has begun. */
+void trip_keyed_add_finish(struct trip_keyed *table);
 
 /* keyed_hold.c: what a writer has left of holds, entry by entry, is put in order. */
 void trip_keyed_hold_recover(struct trip_keyed *table, uint32_t entry, uint64_t now);

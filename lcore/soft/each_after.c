@@ -36,6 +36,17 @@ judge_ends(const struct trip_each_poll *poll, uint32_t which)
 	return n == ENDS;
 }
 
+void
+trip_each_judge_added(const struct trip_each_poll *poll, uint32_t which, const uint64_t *key)
+{
+	const struct each_bench bench = trip_each_judge_bench(poll, which);
+	uint32_t entry = trip_keyed_find(bench.table, key);
+	struct each_judged judged;
+
+	if (entry != TRIP_KEYED_NONE && take_entry(&bench, &judged, entry))
+		trip_each_judge_key(&bench, &judged);
+}
+
 /* Quiet keys that are looked at in one call, of a block at least. */
 #define QUIET 64u
 

@@ -92,6 +92,9 @@ uint32_t trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
  * call. True: more may be. */
 bool trip_each_judge_behind(const struct trip_each_poll *poll, uint32_t which);
 
+/* A key of which something was added to the table, where it still has one. */
+void trip_each_judge_added(const struct trip_each_poll *poll, uint32_t which, const uint64_t *key);
+
 /* A step of clearing the bits of close keys, where there are several tables: behind a chunk, or
  * where none came. True: there are more to be done. */
 bool trip_each_close_step(const struct trip_each_poll *poll, uint32_t which, uint32_t looks);

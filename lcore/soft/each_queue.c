@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts the packets of a queue by the keys of its statements. */
+#include "each_help.h"
 #include "each_judge.h"
 #include "each_queue.h"
 
@@ -112,6 +113,17 @@ drop(struct trip_keyed *table, const struct trip_keyed_chunk *taken, const uint8
 	return of_chunk;
 }
 
+/* What becomes of keys beside their packets; true: there is more of it. */
+static bool
+behind(const struct trip_each_poll *poll, uint32_t which)
+{
+	bool more = trip_each_judge_behind(poll, which);
+
+	return (poll->zone->statements[which].in_hardware != 0 &&
+		       trip_each_help_take(poll, which)) ||
+	       more;
+}
+
 static uint32_t
 count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_chunk *chunk)
 {
@@ -139,7 +151,7 @@ count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_
 	if (__builtin_expect(dropped != 0, 0))
 		dropped = drop(table_of(poll, which), &taken, packets);
 	if (statement->behind)
-		(void)trip_each_judge_behind(poll, which);
+		(void)behind(poll, which);
 	if (taken.close != NULL)
 		(void)trip_each_close_step(poll, which, LOOKS_OF_CHUNK);
 	return dropped;
@@ -186,7 +198,7 @@ sweep(const struct trip_each_poll *poll, uint32_t which)
 		pause = round / SWEEPS_IN_ROUND;
 	if (statement->quiet != 0 && statement->quiet / SWEEPS_IN_IDLE < pause)
 		pause = statement->quiet / SWEEPS_IN_IDLE;
-	if (statement->behind && trip_each_judge_behind(poll, which))
+	if (statement->behind && behind(poll, which))
 		pause = 0;
 	if (close_of(poll, statement) != NULL && trip_each_close_step(poll, which, LOOKS_OF_SWEEP))
 		pause = 0;

@@ -51,9 +51,12 @@ struct trip_each_statement {
 	uint32_t n_parts;
 	enum trip_each_rank rank;
 	uint32_t max;
-	/* Its tables lie one behind the other, and then its trips, where there are conditions. */
+	/* Its tables lie one behind the other, then its trips, where there are conditions, and what
+	 * there is of keys in hardware (each_help.h). */
 	uint32_t n_tables;
-	uint32_t first_line, table_lines, ring_lines;
+	uint32_t first_line, table_lines, ring_lines, help_lines;
+	/* Keys that hardware drops at most; 0: none. And changes of rules a second. */
+	uint32_t in_hardware, hardware_changes;
 	uint64_t idle; /* microseconds */
 	struct trip_each_when whens[TRIP_EACH_WHENS_MAX];
 	uint32_t n_whens;
@@ -173,7 +176,8 @@ trip_each_statement_ring_lines(const struct trip_each_statement *statement)
 static inline uint64_t
 trip_each_statement_lines(const struct trip_each_statement *statement)
 {
-	return (uint64_t)statement->n_tables * statement->table_lines + statement->ring_lines;
+	return (uint64_t)statement->n_tables * statement->table_lines + statement->ring_lines +
+	       statement->help_lines;
 }
 
 /* Of one that has conditions. */

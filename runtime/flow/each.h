@@ -14,6 +14,8 @@ struct trip_each_port {
 	bool past;
 };
 
+struct trip_each_helper;
+
 /* A handle. In the primary the one that has opened a statement is among the domain's. */
 struct trip_each {
 	struct trip_domain *domain;
@@ -29,6 +31,10 @@ struct trip_each {
 	uint32_t n_found;
 	/* Queues count it; it has ended, and its tables are held back for bursts under way. */
 	bool shown, held;
+	/* It is being closed: nobody finds it any more. */
+	bool closing;
+	/* What has its keys in hardware; NULL: nothing does. */
+	struct trip_each_helper *helper;
 	enum trip_flow_direction direction;
 	struct trip_cntr *trips;
 	uint32_t n_ports;
@@ -67,6 +73,10 @@ void trip_each_plan_memos(struct trip_each_statement *statement);
 /* That it has so many tables; and what they are made of. */
 void trip_each_plan_tables(struct trip_each_statement *statement, uint32_t n_tables);
 struct trip_keyed_attr trip_each_keyed(const struct trip_each_statement *statement);
+
+/* What hardware has of a key that is dropped, and of the statement. */
+void trip_each_hardware_entry(const struct trip_each *each, struct trip_each_entry *entry);
+void trip_each_hardware_info(const struct trip_each *each, struct trip_each_info *info);
 
 /* A key over all tables; in none: `tables` is 0. */
 struct trip_each_entry trip_each_sum(const struct trip_each *each, const uint64_t *key);

@@ -15,6 +15,9 @@
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/each.h"
+#include "flow/each_helper.h"
+#include "flow/each_rule.h"
+#include "each_help.h"
 
 static struct trip_port_side *
 side_of(const struct trip_each *each, uint32_t at)
@@ -115,6 +118,22 @@ find_name(const struct trip_domain *domain, const char *name)
 	return NULL;
 }
 
+static void
+take_port(const struct trip_each *each, struct trip_port *port)
+{
+	port->n_eaches++;
+	if (each->statement.in_hardware != 0)
+		port->helped = each;
+}
+
+static void
+give_port(const struct trip_each *each, struct trip_port *port)
+{
+	port->n_eaches--;
+	if (port->helped == each)
+		port->helped = NULL;
+}
+
 /* A number and memory of its own; its ports stay open. Under the control lock. */
 static int
 enter(struct trip_each *each)
@@ -131,7 +150,9 @@ enter(struct trip_each *each)
 	if (each->number == TRIP_EACH_MAX)
 		return trip_error_set(ENOSPC, "each \"%s\": the domain has %d of them",
 			each->statement.name, TRIP_EACH_MAX);
-	error = take_lines(each);
+	error = trip_each_rule_alone(each);
+	if (error == 0)
+		error = take_lines(each);
 	if (error != 0)
 		return error;
 	domain->eaches[each->number] = each;
@@ -139,18 +160,17 @@ enter(struct trip_each *each)
 	if (each->trips != NULL)
 		trip_fid_hold(&each->trips->fid);
 	for (uint32_t i = 0; i < each->n_ports; i++)
-		each->ports[i].port->n_eaches++;
+		take_port(each, each->ports[i].port);
 	return 0;
 }
 
 /* Nobody counts in its tables any more. Under the control lock. */
 static void
-leave(struct trip_each *each)
+leave(const struct trip_each *each)
 {
 	each->domain->eaches[each->number] = NULL;
 	if (each->trips != NULL)
 		trip_fid_let_go(&each->trips->fid);
-	free(each);
 }
 
 void
@@ -169,8 +189,10 @@ trip_each_free_held(struct trip_domain *domain, const struct trip_port *closed)
 				   trip_port_is_past(on->port, side_of(each, k), on->stamp);
 			past &= on->past;
 		}
-		if (past)
+		if (past) {
 			leave(each);
+			free(each);
+		}
 	}
 }
 
@@ -188,6 +210,9 @@ make_tables(struct trip_each *each)
 		at = trip_each_statement_ring(each->domain->engine.eaches, statement);
 		trip_each_ring_init(&at);
 	}
+	if (statement->in_hardware != 0)
+		memset(trip_each_help_of(each->domain->engine.eaches, statement), 0,
+			(size_t)statement->help_lines * TRIP_EACH_LINE);
 	/* Where the kernel has none yet: the time, and where this is. */
 	if (getrandom(attr.secret, sizeof(attr.secret), 0) != sizeof(attr.secret)) {
 		attr.secret[0] ^= rte_rdtsc();
@@ -274,22 +299,38 @@ outlive_bursts(struct trip_each *each, uint32_t at)
 /* ---- calls ------------------------------------------------------------------------------------
  */
 
+/* What no queue has been shown. Under the control lock. */
+static void
+withdraw(const struct trip_each *each)
+{
+	for (uint32_t i = 0; i < each->n_ports; i++)
+		give_port(each, each->ports[i].port);
+	leave(each);
+}
+
 static int
 open_local(struct trip_each *each)
 {
 	struct trip_domain *domain = each->domain;
-	int error;
+	int error = trip_each_rule_check(each);
 
+	if (error != 0)
+		return error;
 	trip_progress_lock(domain);
 	error = enter(each);
 	pthread_mutex_unlock(&domain->control);
 	if (error != 0)
 		return error;
 	make_tables(each);
+	if (each->statement.in_hardware != 0)
+		error = trip_each_helper_start(each);
 	trip_progress_lock(domain);
-	show(each);
+	if (error == 0)
+		show(each);
+	else
+		withdraw(each);
 	pthread_mutex_unlock(&domain->control);
-	return 0;
+	return error;
 }
 
 int
@@ -297,7 +338,7 @@ trip_each_hold(struct trip_domain *domain, const char *name, uint32_t *number)
 {
 	struct trip_each *owner = find_name(domain, name);
 
-	if (owner == NULL || !owner->shown)
+	if (owner == NULL || !owner->shown || owner->closing)
 		return trip_error_set(
 			ENOENT, "domain \"%s\": it has no each \"%s\"", domain->name, name);
 	owner->n_found++;
@@ -325,23 +366,32 @@ find_local(struct trip_each *each)
 	return error;
 }
 
-/* Under the control lock. */
+/* Nobody finds it from here on. Under the control lock. */
 static int
+begin_end(struct trip_each *each)
+{
+	if (each->n_found > 0)
+		return trip_error_set(EBUSY, "each \"%s\": %" PRIu32 " handles have found it",
+			each->statement.name, each->n_found);
+	each->closing = true;
+	return 0;
+}
+
+/* Under the control lock. */
+static void
 end(struct trip_each *each)
 {
 	bool past = true;
 
-	if (each->n_found > 0)
-		return trip_error_set(EBUSY, "each \"%s\": %" PRIu32 " handles have found it",
-			each->statement.name, each->n_found);
 	for (uint32_t i = 0; i < each->n_ports; i++) {
 		past &= outlive_bursts(each, i);
-		each->ports[i].port->n_eaches--;
+		give_port(each, each->ports[i].port);
 	}
 	each->held = true;
-	if (past)
+	if (past) {
 		leave(each);
-	return 0;
+		free(each);
+	}
 }
 
 static int
@@ -355,11 +405,17 @@ close_local(struct trip_each *each)
 	if (found)
 		trip_each_let_go(domain, each->number, 1);
 	else
-		error = end(each);
+		error = begin_end(each);
 	pthread_mutex_unlock(&domain->control);
 	if (found)
 		free(each);
-	return error;
+	if (found || error != 0)
+		return error;
+	trip_each_helper_stop(each);
+	trip_progress_lock(domain);
+	end(each);
+	pthread_mutex_unlock(&domain->control);
+	return 0;
 }
 
 const struct trip_each_backend trip_each_local = {

@@ -8,6 +8,8 @@
 
 #include "domain/error.h"
 #include "flow/each.h"
+#include "flow/each_rule.h"
+#include "each_help.h"
 #include "police.h"
 
 #define KEPT_DEFAULT 1024u
@@ -340,6 +342,8 @@ trip_each_plan(const struct trip_each_attr *attr, struct trip_each_statement *st
 		error = plan_acts(attr, statement);
 	if (error == 0)
 		error = check_events(attr);
+	if (error == 0)
+		error = trip_each_rule_plan(attr, statement);
 	return error == 0 ? plan_table(attr, statement) : error;
 }
 
@@ -349,4 +353,5 @@ trip_each_plan_tables(struct trip_each_statement *statement, uint32_t n_tables)
 {
 	statement->n_tables = n_tables;
 	statement->ring_lines = trip_each_statement_ring_lines(statement);
+	statement->help_lines = trip_each_help_lines(statement);
 }

@@ -86,12 +86,13 @@ trip_each_sum_add(const struct trip_each *each, struct trip_each_entry *sum,
 }
 
 void
-trip_each_sum_end(struct trip_each_entry *sum)
+trip_each_sum_end(const struct trip_each *each, struct trip_each_entry *sum)
 {
 	sum->anew_packets = RTE_MIN(sum->anew_packets, sum->packets);
 	sum->anew_bytes = RTE_MIN(sum->anew_bytes, sum->bytes);
 	sum->packets -= sum->anew_packets;
 	sum->bytes -= sum->anew_bytes;
+	trip_each_hardware_entry(each, sum);
 }
 
 struct trip_each_entry
@@ -108,7 +109,7 @@ trip_each_sum(const struct trip_each *each, const uint64_t *key)
 		else
 			sum.error += trip_keyed_floor(table);
 	}
-	trip_each_sum_end(&sum);
+	trip_each_sum_end(each, &sum);
 	return sum;
 }
 
@@ -204,6 +205,7 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 	strcpy(own.name, statement->name);
 	for (uint32_t i = 0; i < statement->n_tables; i++)
 		add_totals(&own, trip_each_table_at(each, i));
+	trip_each_hardware_info(each, &own);
 	return TRIP_SIZED_GIVE(trip_each_info, info, &own);
 }
 

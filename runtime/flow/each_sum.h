@@ -22,7 +22,7 @@ void trip_each_sum_add(const struct trip_each *each, struct trip_each_entry *sum
 	const struct trip_keyed_entry *reading);
 
 /* What it had before it began anew is not among what it has. Where it has gone from a table since,
- * there may be less than that. */
-void trip_each_sum_end(struct trip_each_entry *sum);
+ * there may be less than that. And what hardware has of it. */
+void trip_each_sum_end(const struct trip_each *each, struct trip_each_entry *sum);
 
 #endif

@@ -116,7 +116,7 @@ merge(const struct trip_each *each, const struct found *found, size_t left, uint
 		sum->tables++;
 		trip_each_sum_say(sum, &found[n].said);
 	}
-	trip_each_sum_end(sum);
+	trip_each_sum_end(each, sum);
 	return n;
 }
 
@@ -182,7 +182,7 @@ walk_one(const struct trip_each *each, trip_each_visit_t visit, void *arg)
 			continue;
 		sum = trip_each_sum_begin(each, reading.key);
 		trip_each_sum_add(each, &sum, &reading);
-		trip_each_sum_end(&sum);
+		trip_each_sum_end(each, &sum);
 		result = visit(&sum, arg);
 	}
 	return result;

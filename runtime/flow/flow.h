@@ -18,6 +18,8 @@ struct trip_flow_order {
 	const struct rte_flow_action *actions;
 	/* Where to say what is wrong; may be NULL. */
 	struct rte_flow_error *error;
+	/* It is of a statement that has the port for itself. */
+	bool of_each;
 };
 
 /* An engine. */

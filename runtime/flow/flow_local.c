@@ -12,6 +12,7 @@
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/counters.h"
+#include "flow/each.h"
 #include "flow/flow.h"
 
 static const char in_hardware[] = "the port's hardware counts it";
@@ -148,13 +149,27 @@ take_locked(struct trip_port *port)
 	return flow;
 }
 
+/* Its packets would be those of keys in hardware. Under the control lock. */
+static int
+refuse_beside_each(const struct trip_port *port, const struct trip_flow_order *order)
+{
+	if (port->helped == NULL || order->of_each)
+		return 0;
+	return trip_flow_refuse(order->error, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+		"each \"%s\" has port %" PRIu16
+		" for itself, as rules of hardware drop packets of its keys",
+		port->helped->statement.name, port->port_id);
+}
+
 static int
 create_local(struct trip_port *port, const struct trip_flow_order *order, struct trip_flow **out)
 {
 	struct trip_domain *domain = port->domain;
 	struct trip_flow *flow = take_locked(port);
-	int result = flow != NULL ? create(flow, order) : refuse_full(domain, order->error);
+	int result = refuse_beside_each(port, order);
 
+	if (result == 0)
+		result = flow != NULL ? create(flow, order) : refuse_full(domain, order->error);
 	if (flow != NULL && result != 0)
 		trip_flow_give(flow);
 	if (result != 0)

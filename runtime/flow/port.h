@@ -9,6 +9,7 @@
 struct rte_eth_rxtx_callback;
 struct trip_hard;
 struct trip_hard_call;
+struct trip_each;
 
 struct trip_port_queue {
 	/* This handle's bursts have it. */
@@ -46,6 +47,8 @@ struct trip_port {
 	uint32_t n_found;
 	/* Statements that count on it by keys. Likewise. */
 	uint32_t n_eaches;
+	/* One that has keys in hardware, and so the port for itself; or NULL. Likewise. */
+	const struct trip_each *helped;
 	/* It is being closed: no process finds it any more. Likewise. */
 	bool closing;
 	uint64_t next_sequence;

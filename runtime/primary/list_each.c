@@ -82,6 +82,16 @@ fill_each(const struct trip_server *server, uint64_t at, void *record)
 		.dropped_bytes = info.dropped_bytes,
 		.held = info.held,
 		.full = info.full,
+		.hardware = info.hardware,
+		.hardware_keys = info.hardware_keys,
+		.hardware_waiting = info.hardware_waiting,
+		.hardware_packets = info.hardware_packets,
+		.hardware_bytes = info.hardware_bytes,
+		.coming_packets = info.coming_packets,
+		.coming_bytes = info.coming_bytes,
+		.rule_changes = info.rule_changes,
+		.rules_failed = info.rules_failed,
+		.passed_over = info.passed_over,
 		.direction = each->direction};
 	snprintf(out->name, sizeof(out->name), "%s", info.name);
 	write_fields(&each->statement, out->fields, sizeof(out->fields));
@@ -130,6 +140,7 @@ look(struct trip_list_top *top, const struct trip_each *each, enum trip_each_ran
 			.bytes = entries[i].bytes,
 			.error = entries[i].error,
 			.op = entries[i].op,
+			.hardware_ns = entries[i].hardware_ns,
 			.tables = entries[i].tables};
 		(void)trip_each_text(each, entries[i].key, key->key, sizeof(key->key));
 	}

@@ -11,6 +11,7 @@
 #include "domain/error.h"
 #include "flow/each.h"
 #include "secondary/link.h"
+#include "each_help.h"
 
 static int
 refuse_open(struct trip_each *each)
@@ -61,6 +62,8 @@ is_whole(const struct trip_each *each)
 	       statement->name[sizeof(statement->name) - 1] == 0 && statement->n_tables > 0 &&
 	       statement->n_tables <= attr->max_queues && statement->first_line >= first &&
 	       trips_are_whole(statement) && memos_are_whole(statement) &&
+	       statement->in_hardware <= TRIP_EACH_HARDWARE_MAX &&
+	       statement->help_lines == trip_each_help_lines(statement) &&
 	       statement->first_line + trip_each_statement_lines(statement) <= last;
 }
 

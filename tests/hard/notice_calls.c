@@ -225,6 +225,12 @@ call_each_close(void)
 }
 
 static int
+call_each_settle(void)
+{
+	return trip_each_settle(notice_bed.each);
+}
+
+static int
 call_port_open(void)
 {
 	const struct trip_port_attr attr = {.size = sizeof(attr)};
@@ -311,6 +317,7 @@ const struct notice_call notice_calls[] = {
 	{"trip_each_open", call_each_open, -EDEADLK},
 	{"trip_each_find", call_each_find, -EDEADLK},
 	{"trip_each_close", call_each_close, -EDEADLK},
+	{"trip_each_settle", call_each_settle, -EDEADLK},
 	{"trip_port_open", call_port_open, -EDEADLK},
 	{"trip_port_close", call_port_close, -EDEADLK},
 	{"trip_port_stopping", call_port_stopping, -EDEADLK},
