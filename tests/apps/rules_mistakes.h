@@ -785,7 +785,8 @@ static const struct mistake mistakes[] = {
 	MISTAKE("each e port 0 ipv4.src max 10", "1:30: expected 'idle', found the end of the "
 						 "line\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s ingress pattern eth / end",
-		"1:39: expected the end of the line, 'pattern' or 'full', found 'ingress'\n"),
+		"1:39: expected the end of the line, 'pattern', 'full' or 'hardware', found "
+		"'ingress'\n"),
 	MISTAKE("each e port 0 either ipv4.src max 10 idle 1s",
 		"1:15: an 'each' counts what its ports receive, or what they send: expected "
 		"'ingress' or 'egress', and a statement for either\n"),
@@ -831,7 +832,8 @@ static const struct mistake mistakes[] = {
 		"1:50: an 'each' has one pattern, and this makes 2: expected a prefix, or one "
 		"value\n"),
 	MISTAKE("each e port 0 ipv4.src max 1 idle 1s actions drop / end",
-		"1:38: expected the end of the line, 'pattern' or 'full', found 'actions'\n"),
+		"1:38: expected the end of the line, 'pattern', 'full' or 'hardware', found "
+		"'actions'\n"),
 	MISTAKE("count e port 0 pattern eth / end\neach e port 0 ipv4.src max 1 idle 1s",
 		"2:6: the name 'e' is defined twice: on line 1 and on line 2\n"),
 };

@@ -215,6 +215,17 @@ test_eaches(void **state)
 	assert_int_equal(attr.parts[2].field, TRIP_EACH_GTPU_TEID);
 	/* They take no packet from a count. */
 	assert_int_equal(rules->warnings->n_list, 0);
+	assert_int_equal(attr.hardware, 0);
+	trip_rules_free(rules);
+	rules = good("each a port 0 ip.dst max 1k idle 1s hardware 64\n"
+		     "each b port 0 ip.dst max 1k idle 1s full closed hardware 4k at most 600 "
+		     "per 1m\n");
+	trip_rules_each_attr(&rules->eaches[0], &attr);
+	assert_int_equal(attr.hardware, 64);
+	assert_int_equal(attr.hardware_changes, 0);
+	trip_rules_each_attr(&rules->eaches[1], &attr);
+	assert_int_equal(attr.hardware, 4000);
+	assert_int_equal(attr.hardware_changes, 10);
 	trip_rules_free(rules);
 }
 

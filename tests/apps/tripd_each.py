@@ -41,7 +41,7 @@ def keys_have_what_is_theirs(bench):
     equal({name: sources[name] for name in sources if name not in ('name', 'top')},
           {'fields': 'ipv4.src', 'packets': 100, 'bytes': 90 * 64 + 1640, 'keys': 3, 'max': 1000, 'queues': 1,
            'remainder_packets': 0, 'remainder_bytes': 0, 'refused_packets': 0, 'refused_bytes': 0, 'admitted': 3,
-           'evicted': 0, 'expired': 0, 'floor': 0, 'dropped_packets': 0, 'dropped_bytes': 0, 'held': 0, 'full': 'open',
+           'evicted': 0, 'expired': 0, 'floor': 0, 'dropped_packets': 0, 'dropped_bytes': 0, 'held': 0, 'full': 'open', 'hardware': None,
            'removed': False}, 'the statement')
     equal(top(of(report, 'nets')), {'10.1.0.0/16': (90, 90 * 64, 0), '10.2.0.0/16': (10, 1640, 0)}, 'networks')
     equal(of(report, 'nets')['fields'], 'ipv4.src/16', 'fields')
@@ -415,8 +415,8 @@ def a_trip_tells_what_is_behind_it(bench):
         (7, False): {'pairs': by_packets, 'services': [('53,10.0.0.8/31', 56), ('80,10.0.0.8/31', 4)],
                      'victims': [('10.0.0.9', 56), ('10.0.0.8', 4)]}}, 'what is behind each trip')
     equal(told[7, False]['top']['victims'][1],
-          {'key': '10.0.0.8', 'packets': 4, 'bytes': 256, 'error': 0, 'state': None, 'anew': 0, 'anew_packets': 0,
-           'anew_bytes': 0}, 'one of these')
+          {'key': '10.0.0.8', 'packets': 4, 'bytes': 256, 'error': 0, 'state': None, 'hardware': False, 'anew': 0,
+           'anew_packets': 0, 'anew_bytes': 0}, 'one of these')
     with open(read, encoding='utf-8') as file:
         equal([json.loads(line)['top'] for line in file], [told[5, False]['top']], 'what the program read')
 

@@ -253,6 +253,58 @@ def rules_of_a_port_share_an_engine(bench):
     assert re.search(f'^line 1: dns on port 0: sw: line {line} of the rules polices it', out, re.M), out
 
 
+KEYS = '''each victims port 0 ipv4.dst,proto,l4.dst max 1k idle 60s hardware 16 at most 1k per 1s
+when victims.packets >= 50 drop victims
+'''
+
+
+def keys_are_dropped_in_hardware(bench):
+    """A flood costs no packet of the host, top says where it is dropped, and the report agrees to the packet."""
+    process, directory = start(bench, KEYS, '--report', bench.file('report.json'), '--socket', bench.file('sock'))
+    device = Device(directory)
+    flood, other = (ethernet(ipv4(udp(port, bytes(20)), 17)) for port in (53, 54))
+    wait_until('the socket', lambda: os.path.exists(bench.file('sock')))
+    device.inject(other, 49)
+    sent = until_dropped(device, flood, 51)
+    equal(device.inject(flood, 500), (0, 500), 'fates of a flood in hardware')
+    equal(device.inject(other), (1, 0), 'the fate of another')
+    sent += 500
+
+    def top(*words):
+        done = subprocess.run([TRIPCTL, '--socket', bench.file('sock'), *words, 'top', 'victims', '--rounds', '1'],
+                              text=True, capture_output=True, env=bench.environment, check=False, timeout=HANG)
+        equal(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def is_whole():
+        nonlocal shown
+        shown = json.loads(top('--json').splitlines()[0])
+        return shown['each']['coming_packets'] == 0 and shown['each']['packets'] == sent + 50
+
+    shown = None
+    wait_until('all that hardware has counted', is_whole)
+    key = shown['keys'][0]
+    equal((key['packets'], key['bytes'], key['state'], key['hardware']),
+          (sent, sent * len(flood), 'drop', True), 'the key with most')
+    equal((shown['each']['hardware'], shown['each']['hardware_keys']), (16, 1), 'of the statement')
+    assert re.search(r' hw +10\..*,17,53$', top(), re.M) and ', 1 dropped in hardware' in top(), top()
+    report = end(bench, process)
+    each, = report['each']
+    equal((each['packets'], each['bytes']), (sent + 50, (sent + 50) * len(flood)), 'packets of the report')
+    hardware = each['hardware']
+    equal((hardware['keys'], hardware['coming_packets'], hardware['changes'], hardware['failed']), (0, 0, 2, 0), hardware)
+    assert 500 <= hardware['packets'] <= sent - 50, hardware
+    equal((each['dropped_packets'], each['top'][0]['packets'], each['top'][0]['hardware']),
+          (sent - 50, sent, False), 'what was dropped')
+
+
+def keys_in_hardware_are_alone_on_their_port(bench):
+    process, _ = start(bench, KEYS + 'count dns port 0 pattern eth / ipv4 / udp dst is 53 / end\n')
+    code, out, err = bench.finish(process)
+    assert code != 0, out
+    assert 'rules of hardware would drop packets of its keys' in err or 'has port 0 for itself' in err, err
+
+
 def what_matches_other_packets_is_refused(bench):
     rules = 'count two port 0 engine hw pattern eth / vlan / vlan / ipv4 / end\n'
     process, _ = start(bench, rules)
@@ -263,4 +315,5 @@ def what_matches_other_packets_is_refused(bench):
 
 main(quotas_are_kept_in_hardware, rules_change_and_every_packet_counts, another_process_counts_in_hardware, removal_of_the_only_port_ends_it_with_the_report,
      dry_run_asks_the_driver,
+     keys_are_dropped_in_hardware, keys_in_hardware_are_alone_on_their_port,
      rules_of_a_port_share_an_engine, what_matches_other_packets_is_refused)

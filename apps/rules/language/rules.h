@@ -173,6 +173,9 @@ struct trip_rules_each {
 	uint32_t max;
 	uint64_t idle_us;
 	enum trip_each_full full;
+	/* Keys that hardware drops at most, and rules that come and go in a second; 0: none, and as
+	 * many as the library has it. */
+	uint32_t hardware, hardware_changes;
 	/* What keys trip by, and whose condition each is: rules->whens. */
 	struct trip_each_when conditions[TRIP_EACH_WHENS_MAX];
 	struct trip_each_act acts[TRIP_EACH_WHENS_MAX];

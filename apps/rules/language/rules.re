@@ -186,6 +186,7 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "exec"		{ TOKEN(EXEC); }
 	<word> "max"		{ TOKEN(MAX); }
 	<word> "full"		{ TOKEN(FULL); }
+	<word> "hardware"	{ TOKEN(HARDWARE); }
 
 	<word> "%"		{ TOKEN(PERCENT); }
 	<word> rate		{ TOKEN(RATE); }

@@ -49,7 +49,7 @@ static void trip_rules_yyerror(
 %token AFTER "after" OVER "over" UNTIL "until" FOR "for" RATE_WORD "rate" IDLE "idle" ALL "all" ANY "any"
 %token EVERY "every" PASS "pass" DELETE "delete" ADD "add" SET "set" POLICE "police" LOG "log"
 %token FILE_WORD "file" AT "at" MOST "most" PER "per" SPENT "spent" PERCENT "%" SHARED "shared" OF "of" RESET "reset"
-%token EXEC "exec" MAX "max" FULL "full" GE ">=" SLASH "/" COMMA ","
+%token EXEC "exec" MAX "max" FULL "full" HARDWARE "hardware" GE ">=" SLASH "/" COMMA ","
 
 %%
 
@@ -301,7 +301,7 @@ each: EACH NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_EACH, &@2); }
 		PORT ports each_direction keys
 		MAX NUMBER { trip_rules_each_max(ctx, &@9); }
 		IDLE TIME { trip_rules_each_idle(ctx, &@12); }
-		full each_pattern
+		full hardware each_pattern
 	;
 
 each_direction: %empty
@@ -321,6 +321,14 @@ key: WORD { trip_rules_each_key(ctx, &@1, NULL); }
 
 full: %empty
 	| FULL WORD { trip_rules_each_full(ctx, &@2); }
+	;
+
+hardware: %empty
+	| HARDWARE NUMBER { trip_rules_each_hardware(ctx, &@2); } changes
+	;
+
+changes: %empty
+	| AT MOST NUMBER PER TIME { trip_rules_each_changes(ctx, &@3, &@5); }
 	;
 
 each_pattern: %empty

@@ -11,6 +11,8 @@
 #define IDLE_MIN_US UINT64_C(320)
 #define IDLE_MAX_US TRIP_RULES_EACH_TIME_MAX
 #define MAX_MAX (UINT32_C(8) << 20)
+#define CHANGES_MAX UINT64_C(1000000)
+#define SECOND_NS UINT64_C(1000000000)
 #define KEPT_MIN 1024u
 #define KEPT_MAX 32768u
 
@@ -219,6 +221,38 @@ trip_rules_each_full(struct trip_rules_ctx *ctx, const struct trip_rules_span *w
 }
 
 void
+trip_rules_each_hardware(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
+{
+	uint64_t keys;
+
+	if (!trip_rules_value_amount(ctx, number, &keys))
+		return;
+	if (keys == 0 || keys > TRIP_EACH_HARDWARE_MAX)
+		trip_rules_error(ctx, number, "hardware %" PRIu64 ": expected 1 to %d", keys,
+			TRIP_EACH_HARDWARE_MAX);
+	else
+		ctx->each.hardware = (uint32_t)keys;
+}
+
+void
+trip_rules_each_changes(struct trip_rules_ctx *ctx, const struct trip_rules_span *number,
+	const struct trip_rules_span *time)
+{
+	uint64_t changes, ns;
+
+	if (!trip_rules_value_amount(ctx, number, &changes) ||
+		!trip_rules_value_time(ctx, time, &ns))
+		return;
+	/* So that the product fits: in an hour as many as 1,000,000 a second are. */
+	changes = changes > CHANGES_MAX * 3600 ? 0 : changes;
+	if (ns == 0 || changes * SECOND_NS / ns < 1 || changes * SECOND_NS / ns > CHANGES_MAX)
+		trip_rules_error(ctx, number, "expected 1 to %" PRIu64 " changes of rules in 1s",
+			CHANGES_MAX);
+	else
+		ctx->each.hardware_changes = (uint32_t)(changes * SECOND_NS / ns);
+}
+
+void
 trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *attr)
 {
 	*attr = (struct trip_each_attr){
@@ -235,6 +269,8 @@ trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *
 		.members = each->n_members > 0 ? each->members : NULL,
 		.n_members = each->n_members,
 		.full = each->full,
+		.hardware = each->hardware,
+		.hardware_changes = each->hardware_changes,
 		.pattern = each->count.n_patterns > 0 ? each->count.patterns[0] : NULL,
 		.direction = each->count.direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS
 									: TRIP_FLOW_INGRESS,

@@ -409,6 +409,9 @@ void trip_rules_each_key(struct trip_rules_ctx *ctx, const struct trip_rules_spa
 	const struct trip_rules_span *length);
 void trip_rules_each_max(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_each_full(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
+void trip_rules_each_hardware(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
+void trip_rules_each_changes(struct trip_rules_ctx *ctx, const struct trip_rules_span *number,
+	const struct trip_rules_span *time);
 void trip_rules_each_idle(struct trip_rules_ctx *ctx, const struct trip_rules_span *time);
 void trip_rules_each_commit(struct trip_rules_ctx *ctx);
 const char *trip_rules_each_word(enum trip_each_field field);

@@ -33,6 +33,15 @@ tripctl_members_each(struct tripctl_sheet *sheet, const void *record)
 	tripctl_sheet_number(sheet, "HELD", "held", each->held);
 	tripctl_sheet_number(sheet, "DROPPED", "dropped_packets", each->dropped_packets);
 	tripctl_sheet_number(sheet, NULL, "dropped_bytes", each->dropped_bytes);
+	tripctl_sheet_number(sheet, NULL, "hardware", each->hardware);
+	tripctl_sheet_number(sheet, NULL, "hardware_keys", each->hardware_keys);
+	tripctl_sheet_number(sheet, NULL, "hardware_waiting", each->hardware_waiting);
+	tripctl_sheet_number(sheet, NULL, "hardware_packets", each->hardware_packets);
+	tripctl_sheet_number(sheet, NULL, "hardware_bytes", each->hardware_bytes);
+	tripctl_sheet_number(sheet, NULL, "coming_packets", each->coming_packets);
+	tripctl_sheet_number(sheet, NULL, "rule_changes", each->rule_changes);
+	tripctl_sheet_number(sheet, NULL, "rules_failed", each->rules_failed);
+	tripctl_sheet_number(sheet, NULL, "passed_over", each->passed_over);
 	tripctl_sheet_number(sheet, NULL, "admitted", each->admitted);
 	tripctl_sheet_number(sheet, "EVICTED", "evicted", each->evicted);
 	tripctl_sheet_number(sheet, "EXPIRED", "expired", each->expired);

@@ -206,12 +206,15 @@ tripctl_hitters_head(const struct tripctl_hitters *hitters, unsigned int width, 
 		tripctl_text_short(several && all ? (double)sample->n : (double)now->keys, keys),
 		tripctl_text_short((double)now->packets, packets), rate,
 		tripctl_text_short((double)now->remainder_packets, gone));
+	if (now->hardware != 0)
+		snprintf(line + strlen(line), TRIPCTL_HITTERS_LINE - strlen(line),
+			", %" PRIu64 " dropped in hardware", now->hardware_keys);
 	cut(line, width);
 }
 
 #define ROW "%8s %8s %8s %8s %6s %8s %-6s  %s"
 
-/* What is done to it. */
+/* What is done to it, in a word; and where. */
 static const char *
 state_of(const struct trip_client_key *key)
 {
@@ -245,7 +248,8 @@ tripctl_hitters_row(
 	snprintf(line, TRIPCTL_HITTERS_LINE, ROW,
 		tripctl_text_short((double)row->key->packets, packets),
 		tripctl_text_short((double)row->key->bytes, bytes), rate, bits, share,
-		tripctl_text_short((double)row->key->error, error), state_of(row->key),
+		tripctl_text_short((double)row->key->error, error),
+		row->key->hardware_ns != 0 ? "hw" : state_of(row->key),
 		tripctl_text_escape(row->key->key, key, sizeof(key)));
 	cut(line, width);
 }
@@ -264,6 +268,7 @@ json_of(const struct tripctl_hitter *row)
 	tripctl_record_put_number(object, "queues", row->key->tables);
 	tripctl_record_put(object, "state",
 		row->key->op != TRIP_EACH_OP_NONE ? json_string(state_of(row->key)) : json_null());
+	tripctl_record_put(object, "hardware", json_boolean(row->key->hardware_ns != 0));
 	tripctl_record_put(object, "rate", row->known ? json_real(row->rate) : json_null());
 	tripctl_record_put(
 		object, "byte_rate", row->known ? json_real(row->byte_rate) : json_null());

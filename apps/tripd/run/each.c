@@ -190,12 +190,27 @@ tripd_quota_keys_tripped(const struct tripd_quota *quota)
 	return false;
 }
 
+static void
+settle(const struct tripd_each *each)
+{
+	if (each->each != NULL && trip_each_settle(each->each) != 0)
+		tripd_fail(0, "warning: %s", trip_error_message());
+}
+
+void
+tripd_quota_eaches_settle(const struct tripd_quota *quota)
+{
+	for (unsigned int i = 0; i < quota->rules->n_eaches; i++)
+		settle(&quota->eaches[i]);
+}
+
 int
 tripd_quota_each_close(struct tripd_quota *quota, unsigned int i)
 {
 	struct tripd_each *each = &quota->eaches[i];
 	int ret;
 
+	settle(each);
 	tripd_quota_keys_read_all(quota, i);
 	tripd_quota_each_info(each, &each->last);
 	tripd_samples_forget(quota->samples, i);

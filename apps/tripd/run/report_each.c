@@ -21,15 +21,16 @@ make_entries(const struct trip_each *each, const struct trip_each_entry *entries
 		char text[TRIP_EACH_TEXT_MAX];
 
 		if (trip_each_text(each, entries[i].key, text, sizeof(text)) == 0)
-			json_array_append_new(
-				list, json_pack("{s:s, s:I, s:I, s:I, s:s?, s:I, s:I, s:I}", "key",
-					      text, "packets", (json_int_t)entries[i].packets,
-					      "bytes", (json_int_t)entries[i].bytes, "error",
-					      (json_int_t)entries[i].error, "state",
-					      tripd_quota_key_state(entries[i].op), "anew",
-					      (json_int_t)entries[i].anew, "anew_packets",
-					      (json_int_t)entries[i].anew_packets, "anew_bytes",
-					      (json_int_t)entries[i].anew_bytes));
+			json_array_append_new(list,
+				json_pack("{s:s, s:I, s:I, s:I, s:s?, s:b, s:I, s:I, s:I}", "key",
+					text, "packets", (json_int_t)entries[i].packets, "bytes",
+					(json_int_t)entries[i].bytes, "error",
+					(json_int_t)entries[i].error, "state",
+					tripd_quota_key_state(entries[i].op), "hardware",
+					entries[i].hardware_ns != 0, "anew",
+					(json_int_t)entries[i].anew, "anew_packets",
+					(json_int_t)entries[i].anew_packets, "anew_bytes",
+					(json_int_t)entries[i].anew_bytes));
 	}
 	return list;
 }
@@ -59,6 +60,22 @@ tripd_report_tops(const struct tripd_quota *quota, const struct tripd_tops *tops
 	return object;
 }
 
+/* NULL: none of its keys goes there. */
+static json_t *
+make_hardware(const struct trip_each_info *info)
+{
+	if (info->hardware == 0)
+		return NULL;
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "max",
+		(json_int_t)info->hardware, "changes_per_s", (json_int_t)info->hardware_changes,
+		"keys", (json_int_t)info->hardware_keys, "waiting",
+		(json_int_t)info->hardware_waiting, "packets", (json_int_t)info->hardware_packets,
+		"bytes", (json_int_t)info->hardware_bytes, "coming_packets",
+		(json_int_t)info->coming_packets, "changes", (json_int_t)info->rule_changes,
+		"failed", (json_int_t)info->rules_failed, "passed_over",
+		(json_int_t)info->passed_over);
+}
+
 static json_t *
 make_each(const struct trip_rules_each *rule, const struct tripd_each *each)
 {
@@ -68,7 +85,7 @@ make_each(const struct trip_rules_each *rule, const struct tripd_each *each)
 	trip_rules_each_words(rule, words);
 	tripd_quota_each_info(each, &info);
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:I, s:I, s:s, s:b, s:o}",
+			 "s:I, s:I, s:I, s:I, s:s, s:o?, s:b, s:o}",
 		"name", rule->count.name, "fields", words, "packets", (json_int_t)info.packets,
 		"bytes", (json_int_t)info.bytes, "keys", (json_int_t)info.keys, "max",
 		(json_int_t)rule->max, "queues", (json_int_t)info.tables, "remainder_packets",
@@ -79,8 +96,8 @@ make_each(const struct trip_rules_each *rule, const struct tripd_each *each)
 		"expired", (json_int_t)info.expired, "floor", (json_int_t)info.floor,
 		"dropped_packets", (json_int_t)info.dropped_packets, "dropped_bytes",
 		(json_int_t)info.dropped_bytes, "held", (json_int_t)info.held, "full",
-		rule->full == TRIP_EACH_CLOSED ? "closed" : "open", "removed",
-		(int)rule->count.gone, "top", make_top(each));
+		rule->full == TRIP_EACH_CLOSED ? "closed" : "open", "hardware",
+		make_hardware(&info), "removed", (int)rule->count.gone, "top", make_top(each));
 }
 
 json_t *

@@ -339,6 +339,8 @@ tripd_run_stop(struct tripd_run *run)
 	uint64_t untold;
 	int when, ret = 0;
 
+	/* Whose tables take what hardware has counted as long as queues are polled. */
+	tripd_quota_eaches_settle(&run->quota);
 	tripd_forward_stop(&run->forwarding);
 	tripd_losses_update(&run->quota.losses, true);
 	tripd_quota_freshen(&run->quota);

@@ -117,5 +117,8 @@ tripd_view_eaches(struct tripd_view *view)
 		if (info.dropped_packets != 0)
 			say_line(&view->screen, "  ", "dropped", info.dropped_packets,
 				info.dropped_bytes, NULL);
+		if (info.hardware_packets != 0)
+			say_line(&view->screen, "  ", "of these in hardware", info.hardware_packets,
+				info.hardware_bytes, NULL);
 	}
 }
