@@ -41,8 +41,8 @@ def keys_have_what_is_theirs(bench):
     equal({name: sources[name] for name in sources if name not in ('name', 'top')},
           {'fields': 'ipv4.src', 'packets': 100, 'bytes': 90 * 64 + 1640, 'keys': 3, 'max': 1000, 'queues': 1,
            'remainder_packets': 0, 'remainder_bytes': 0, 'refused_packets': 0, 'refused_bytes': 0, 'admitted': 3,
-           'evicted': 0, 'expired': 0, 'floor': 0, 'dropped_packets': 0, 'dropped_bytes': 0, 'held': 0, 'full': 'open', 'hardware': None,
-           'removed': False}, 'the statement')
+           'evicted': 0, 'expired': 0, 'floor': 0, 'dropped_packets': 0, 'dropped_bytes': 0, 'held': 0, 'full': 'open',
+           'hardware': None, 'removed': False}, 'the statement')
     equal(top(of(report, 'nets')), {'10.1.0.0/16': (90, 90 * 64, 0), '10.2.0.0/16': (10, 1640, 0)}, 'networks')
     equal(of(report, 'nets')['fields'], 'ipv4.src/16', 'fields')
     pairs = {key: counted[0] for key, counted in top(of(report, 'pairs')).items()}
