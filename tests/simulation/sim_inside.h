@@ -237,7 +237,7 @@ void sim_fiber_begin(void);
 
 /* --- sim_place.c --- */
 
-#define SIM_PLACES 32768
+#define SIM_PLACES 65536
 
 struct sim_place {
 	const volatile void *where;
