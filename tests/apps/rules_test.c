@@ -87,8 +87,8 @@ test_cut(void **state)
 		"when any(k.bytes >= 5, all(c >= 4, after 5s)) add c 4\n",
 		"when q >= 90 % every 5 exec /bin/true\n",
 		"quota r 5k per month at 15 00:00 of k.packets\n",
-		"each f port 0,1 egress ipv4.src/24,proto max 4 idle 1s full open pattern udp / "
-		"end\n",
+		("each f port 0,1 egress ipv4.src/24,proto max 4 idle 1s full open pattern udp / "
+		 "end\n"),
 	};
 	char text[512];
 
