@@ -31,7 +31,6 @@ enum { RESETS, EVERY, ONCE, RATE, WHENS };
 
 struct each_world {
 	struct trip_each_bed bed;
-	struct trip_each each;
 	struct trip_each_when whens[WHENS];
 	struct trip_each_act acts[WHENS];
 	/* What each is; the one that has keys dropped; WHENS: none does. */
@@ -59,6 +58,8 @@ struct each_world {
 		/* Packets of keys: counted, being counted, and of those who were killed. */
 		uint64_t counted[KEYS], counting[KEYS], lost[KEYS];
 	} queues[QUEUES];
+	/* The last: what it may have behind it has no size here. */
+	struct trip_each each;
 };
 
 extern struct each_world world;
