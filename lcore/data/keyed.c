@@ -275,9 +275,9 @@ init_holds(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 	table->own = attr->own;
 	table->n_tables = attr->n_tables;
 	table->pitch = attr->pitch;
-	table->hold_round = attr->hold_round < TRIP_KEYED_HOLD_ROUND_MAX
-				    ? attr->hold_round
-				    : TRIP_KEYED_HOLD_ROUND_MAX;
+	table->hold_pace.round = attr->hold_round < TRIP_KEYED_HOLD_ROUND_MAX
+					 ? attr->hold_round
+					 : TRIP_KEYED_HOLD_ROUND_MAX;
 }
 
 static void
@@ -294,7 +294,7 @@ init_quiets(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 		if (time != 0 && (table->quiet_least == 0 || time < table->quiet_least))
 			table->quiet_least = time;
 	}
-	table->quiet_round = table->quiet_least / KEYED_IDLE_UNITS + 1;
+	table->quiet_pace.round = table->quiet_least / KEYED_IDLE_UNITS + 1;
 }
 
 /* Words that nobody can tell from random ones who does not know the two. */
@@ -348,8 +348,8 @@ confine(struct trip_keyed *table, uint64_t now)
 		table->idle_hand = 0;
 	if (table->hold_hand >= table->capacity)
 		table->hold_hand = 0;
-	table->hold_due = 0;
-	table->hold_now = now;
+	table->hold_pace.due = 0;
+	table->hold_pace.now = now;
 	trip_keyed_quiet_restart(table, now);
 	if (keyed_load(&table->floor) > TRIP_KEYED_FLOOR_MAX)
 		keyed_store(&table->floor, TRIP_KEYED_FLOOR_MAX);

@@ -3,9 +3,6 @@
 #include "keyed_priv.h"
 #include "police.h"
 
-/* A call looks at such a part of all entries at most, as at idle ones. */
-#define PART KEYED_SWEEP_PART
-
 static void
 mark_held(struct trip_keyed *table, uint32_t entry)
 {
@@ -64,26 +61,6 @@ trip_keyed_hold_recover(struct trip_keyed *table, uint32_t entry, uint64_t now)
 	keyed_store(&table->held, keyed_load(&table->held) + 1);
 }
 
-/* How many entries the hand is to look at. */
-static uint32_t
-looks_due(struct trip_keyed *table, uint64_t now)
-{
-	uint64_t passed = now > table->hold_now ? now - table->hold_now : 0;
-	uint64_t most = table->capacity / PART + 1, looks;
-	const uint64_t all = table->capacity * table->hold_round;
-
-	table->hold_now = now;
-	table->hold_due +=
-		(passed < table->hold_round ? passed : table->hold_round) * table->capacity;
-	if (table->hold_due > all)
-		table->hold_due = all;
-	looks = table->hold_due / table->hold_round;
-	if (looks > most)
-		looks = most;
-	table->hold_due -= looks * table->hold_round;
-	return (uint32_t)looks;
-}
-
 static bool
 is_over(const struct trip_keyed *table, uint32_t entry, uint64_t now)
 {
@@ -99,11 +76,12 @@ trip_keyed_ended(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint
 {
 	uint32_t looks, step, n = 0;
 
-	if (keyed_load(&table->held) == 0 || table->hold_round == 0) {
-		table->hold_now = now;
+	if (keyed_load(&table->held) == 0 || table->hold_pace.round == 0) {
+		table->hold_pace.now = now;
 		return 0;
 	}
-	for (looks = looks_due(table, now); looks > 0 && n < room; looks -= step) {
+	for (looks = keyed_looks_due(&table->hold_pace, table->capacity, now);
+		looks > 0 && n < room; looks -= step) {
 		uint32_t entry = table->hold_hand;
 
 		step = 1;
@@ -115,7 +93,7 @@ trip_keyed_ended(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint
 		step = step < looks ? step : looks;
 	}
 	/* Of what there was no room for. */
-	table->hold_due += looks * table->hold_round;
+	table->hold_pace.due += looks * table->hold_pace.round;
 	return n;
 }
 

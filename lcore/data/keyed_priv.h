@@ -72,6 +72,12 @@ struct keyed_line {
 
 _Static_assert(sizeof(struct keyed_line) == 64, "a cache line");
 
+/* Of a hand that goes round all of its places in a time: that, the clock when it was asked last,
+ * and how far it is to move, times a round. */
+struct keyed_pace {
+	uint64_t now, due, round;
+};
+
 struct trip_keyed {
 	/* Fixed. */
 	uint64_t secret[KEYED_SECRETS];
@@ -101,7 +107,7 @@ struct trip_keyed {
 	 * hand. */
 	uint64_t hold_at;
 	uint32_t hold_stride;
-	uint64_t hold_max, hold_of_rate, hold_round;
+	uint64_t hold_max, hold_of_rate;
 	/* Of memos: how many an entry has, and words from the first entry; what of them is so, and
 	 * 1. */
 	uint32_t memos;
@@ -111,7 +117,7 @@ struct trip_keyed {
 	uint64_t memos_at;
 	/* Of quiet keys: the times, all of their bits, the shortest, a round of the hand; words
 	 * from the first entry to what blocks know. */
-	uint64_t quiets[TRIP_KEYED_QUIETS], quiet_all, quiet_least, quiet_round, quiets_at;
+	uint64_t quiets[TRIP_KEYED_QUIETS], quiet_all, quiet_least, quiets_at;
 	uint64_t hold_count, police, pitch;
 	uint32_t own, n_tables;
 	/* Of notes: how many are kept, and words from the first entry. */
@@ -121,12 +127,11 @@ struct trip_keyed {
 	uint64_t now, into, due;
 	uint32_t idle_hand; /* a block */
 	uint16_t units, idle_units;
-	/* The clock of held entries, how far their hand is to move, times a round, and where it is.
-	 */
-	uint64_t hold_now, hold_due;
+	/* The hand of held entries, and where it is. */
+	struct keyed_pace hold_pace;
 	uint32_t hold_hand;
 	/* Likewise, of quiet entries, by blocks. */
-	uint64_t quiet_now, quiet_due;
+	struct keyed_pace quiet_pace;
 	uint32_t quiet_hand;
 	/* The floor, and the hand that looks for the next one. */
 	_Atomic uint64_t floor;
@@ -410,5 +415,24 @@ uint32_t trip_keyed_room_take(struct trip_keyed *table);
 void trip_keyed_room_finish(struct trip_keyed *table);
 /* The hand begins anew. */
 void trip_keyed_room_restart(struct trip_keyed *table);
+
+/* How many of its places the hand is to look at by now: as many as go by in the time that has
+ * passed, no more than a round, and at once no more of them than of idle ones. */
+static inline uint32_t
+keyed_looks_due(struct keyed_pace *pace, uint32_t places, uint64_t now)
+{
+	uint64_t passed = now > pace->now ? now - pace->now : 0;
+	uint64_t most = places / KEYED_SWEEP_PART + 1, looks;
+	const uint64_t all = places * pace->round;
+
+	pace->now = now;
+	pace->due += (passed < pace->round ? passed : pace->round) * places;
+	if (pace->due > all)
+		pace->due = all;
+	looks = pace->due / pace->round;
+	looks = looks < most ? looks : most;
+	pace->due -= looks * pace->round;
+	return (uint32_t)looks;
+}
 
 #endif

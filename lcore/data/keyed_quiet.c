@@ -5,31 +5,12 @@
 void
 trip_keyed_quiet_restart(struct trip_keyed *table, uint64_t now)
 {
-	table->quiet_now = now;
-	table->quiet_due = 0;
+	table->quiet_pace.now = now;
+	table->quiet_pace.due = 0;
 	if (table->quiet_hand >= table->blocks)
 		table->quiet_hand = 0;
 	for (uint32_t i = 0; i < table->blocks && table->seen != 0; i++)
 		keyed_store(&keyed_quiets(table)[i], 0);
-}
-
-/* How many blocks the hand is to look at. */
-static uint64_t
-looks_due(struct trip_keyed *table, uint64_t now)
-{
-	uint64_t passed = now > table->quiet_now ? now - table->quiet_now : 0;
-	uint64_t most = table->blocks / KEYED_SWEEP_PART + 1, looks;
-	const uint64_t all = table->blocks * table->quiet_round;
-
-	table->quiet_now = now;
-	table->quiet_due +=
-		(passed < table->quiet_round ? passed : table->quiet_round) * table->blocks;
-	if (table->quiet_due > all)
-		table->quiet_due = all;
-	looks = table->quiet_due / table->quiet_round;
-	looks = looks < most ? looks : most;
-	table->quiet_due -= looks * table->quiet_round;
-	return looks;
 }
 
 /* For which times it is so now, a bit each, that nobody has looked at; and when it will be for the
@@ -78,10 +59,11 @@ trip_keyed_quiet(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint
 	uint32_t n = 0;
 
 	if (table->quiet_all == 0 || trip_keyed_is_empty(table)) {
-		table->quiet_now = now;
+		table->quiet_pace.now = now;
 		return 0;
 	}
-	for (looks = looks_due(table, now); looks > 0 && n + KEYED_BLOCK <= room; looks--) {
+	for (looks = keyed_looks_due(&table->quiet_pace, table->blocks, now);
+		looks > 0 && n + KEYED_BLOCK <= room; looks--) {
 		uint32_t block = table->quiet_hand;
 
 		if (keyed_load(&keyed_quiets(table)[block]) <= now)
@@ -89,7 +71,7 @@ trip_keyed_quiet(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint
 		table->quiet_hand = block + 1 < table->blocks ? block + 1 : 0;
 	}
 	/* Of what there was no room for. */
-	table->quiet_due += looks * table->quiet_round;
+	table->quiet_pace.due += looks * table->quiet_pace.round;
 	return n;
 }
 

@@ -36,6 +36,12 @@ struct field {
 		name, offsetof(struct trip_client_##of, member), WORD, words, RTE_DIM(words) \
 	}
 
+/* Of flows, and of statements that count by keys. */
+static const char *const directions[] = {
+	[TRIP_FLOW_INGRESS] = "ingress",
+	[TRIP_FLOW_EGRESS] = "egress",
+};
+
 int
 trip_telemetry_u64(struct rte_tel_data *dict, const char *name, uint64_t value)
 {
@@ -213,10 +219,6 @@ say_flow(struct rte_tel_data *dict, const void *record)
 		[TRIP_FLOW_FATE_LOST] = "lost",
 		[TRIP_FLOW_FATE_POLICE] = "police",
 	};
-	static const char *const directions[] = {
-		[TRIP_FLOW_INGRESS] = "ingress",
-		[TRIP_FLOW_EGRESS] = "egress",
-	};
 	static const struct field fields[] = {
 		FIELD(flow, index, "flow", U32),
 		FIELD(flow, pid, "pid", U32),
@@ -294,10 +296,6 @@ say_home(struct rte_tel_data *dict, const void *record)
 static int
 say_each(struct rte_tel_data *dict, const void *record)
 {
-	static const char *const directions[] = {
-		[TRIP_FLOW_INGRESS] = "ingress",
-		[TRIP_FLOW_EGRESS] = "egress",
-	};
 	static const struct field fields[] = {
 		FIELD(each, name, "name", TEXT),
 		FIELD(each, fields, "fields", TEXT),
