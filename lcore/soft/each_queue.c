@@ -14,6 +14,8 @@ _Static_assert(TRIP_EACH_KEY_WORDS == TRIP_KEYED_WORDS_MAX, "any key fits");
 /* The hand of idle keys goes round in a 320th of the time, by a 100th at each call. */
 #define SWEEPS_IN_IDLE 32768u
 #define SWEEPS_IN_ROUND 102u
+/* What hardware has counted of keys is taken as often as their helper reads it. */
+#define HELPED_US 10000u
 
 void
 trip_each_queue_filter(const struct trip_pattern *pattern, struct trip_each_statement *statement)
@@ -198,6 +200,8 @@ sweep(const struct trip_each_poll *poll, uint32_t which)
 		pause = round / SWEEPS_IN_ROUND;
 	if (statement->quiet != 0 && statement->quiet / SWEEPS_IN_IDLE < pause)
 		pause = statement->quiet / SWEEPS_IN_IDLE;
+	if (statement->in_hardware != 0 && pause > HELPED_US)
+		pause = HELPED_US;
 	if (statement->behind && behind(poll, which))
 		pause = 0;
 	if (close_of(poll, statement) != NULL && trip_each_close_step(poll, which, LOOKS_OF_SWEEP))

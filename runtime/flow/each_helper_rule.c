@@ -185,7 +185,8 @@ take_out(struct trip_each_helper *helper, struct helped_key *key)
 void
 trip_each_helper_watch(struct trip_each_helper *helper, struct helped_key *key)
 {
-	const uint64_t idle = helper->each->statement.idle;
+	/* What is read now may be as old as that. */
+	const uint64_t idle = helper->each->statement.idle + helper->lag;
 	struct trip_flow_count count;
 	struct trip_each_entry entry;
 

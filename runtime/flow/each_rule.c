@@ -127,47 +127,58 @@ trip_each_rule_plan(const struct trip_each_attr *attr, struct trip_each_statemen
 /* What is known of a key on the way through it. */
 struct making {
 	struct trip_each_rule *rule;
-	bool has_vlan, is_v4, is_v6;
+	enum { NO_IP, IPV4, IPV6 } version;
+	bool has_vlan;
 	uint8_t proto;
 	rte_be16_t ports[2], port_masks[2];
 };
 
+/* Of whose packets the key is. One whose addresses are all of IPv4 in their IPv6 form is of both,
+ * and is matched as IPv4; but with a field of IPv6, or another address, IPv6 alone has it. */
 static void
-make_mask(uint8_t *mask, uint32_t bytes, uint32_t bits)
+take_version(struct making *making, const struct trip_each_statement *statement, const uint8_t *key)
 {
-	memset(mask, 0xff, bits / 8);
-	if (bits % 8 != 0 && bits / 8 < bytes)
-		mask[bits / 8] = (uint8_t)(0xff << (8 - bits % 8));
+	for (uint32_t i = 0; i < statement->n_parts; i++) {
+		const struct trip_each_shape shape = trip_each_key_shape(statement->parts[i].field);
+		uint8_t field = statement->parts[i].field;
+		bool is_v4 = shape.bytes == 4 ||
+			     ((field == TRIP_EACH_IP_SRC || field == TRIP_EACH_IP_DST) &&
+				     trip_each_key_is_mapped(key, shape.bytes));
+
+		if (shape.address && making->version != IPV6)
+			making->version = is_v4 ? IPV4 : IPV6;
+		key += shape.bytes;
+	}
 }
 
-/* Of either version; an IPv4 address in its IPv6 form is matched as what it is. */
+/* Its bytes of that version, of the key and under the mask. */
+static uint8_t *
+address_of(struct trip_each_rule *rule, const struct making *making, bool is_dst, unsigned int mask)
+{
+	if (making->version == IPV4)
+		return (uint8_t *)(is_dst ? &rule->v4[mask].hdr.dst_addr
+					  : &rule->v4[mask].hdr.src_addr);
+	return is_dst ? rule->v6[mask].hdr.dst_addr : rule->v6[mask].hdr.src_addr;
+}
+
 static void
 take_address(struct making *making, const struct trip_each_part *part, const uint8_t *at)
 {
-	struct trip_each_rule *rule = making->rule;
 	bool is_dst = part->field == TRIP_EACH_IPV4_DST || part->field == TRIP_EACH_IPV6_DST ||
 		      part->field == TRIP_EACH_IP_DST;
-	uint32_t bytes = trip_each_key_shape(part->field).bytes;
-	uint32_t bits = part->length != 0 ? part->length : 8 * bytes;
+	uint32_t of_key = trip_each_key_shape(part->field).bytes,
+		 bytes = making->version == IPV4 ? 4 : 16;
+	uint32_t bits = part->length != 0 ? RTE_MIN(part->length, 8 * bytes) : 8 * bytes;
 
-	if (trip_each_key_is_mapped(at, bytes)) {
-		at += 12;
-		bytes = 4;
-		bits = RTE_MIN(bits, 32u);
-	}
-	for (unsigned int mask = 0; mask < 2; mask++) {
-		uint8_t *to = bytes == 4 ? (uint8_t *)(is_dst ? &rule->v4[mask].hdr.dst_addr
-							      : &rule->v4[mask].hdr.src_addr)
-			      : is_dst   ? rule->v6[mask].hdr.dst_addr
-					 : rule->v6[mask].hdr.src_addr;
+	uint8_t *spec = address_of(making->rule, making, is_dst, 0),
+		*mask = address_of(making->rule, making, is_dst, 1);
 
-		if (mask == 0)
-			memcpy(to, at, bytes);
-		else
-			make_mask(to, bytes, bits);
+	at += of_key - bytes;
+	for (uint32_t i = 0; i < bytes && 8 * i < bits; i++) {
+		/* A key may have one address twice, with two lengths. */
+		spec[i] |= at[i];
+		mask[i] |= bits - 8 * i >= 8 ? 0xff : (uint8_t)(0xff << (8 - bits % 8));
 	}
-	making->is_v4 |= bytes == 4;
-	making->is_v6 |= bytes == 16;
 }
 
 static void
@@ -213,12 +224,12 @@ put_ip(struct making *making, struct rte_flow_item *at, bool has_proto)
 {
 	struct trip_each_rule *rule = making->rule;
 
-	if (making->is_v4) {
+	if (making->version == IPV4) {
 		rule->v4[0].hdr.next_proto_id = making->proto;
 		rule->v4[1].hdr.next_proto_id = has_proto ? 0xff : 0;
 		return PUT_ITEM(at, IPV4, rule->v4);
 	}
-	if (!making->is_v6)
+	if (making->version == NO_IP)
 		return at;
 	rule->v6[0].hdr.proto = making->proto;
 	rule->v6[1].hdr.proto = has_proto ? 0xff : 0;
@@ -247,6 +258,7 @@ trip_each_rule_make(const struct trip_each_statement *statement, const uint8_t *
 	struct rte_flow_item *at;
 
 	memset(rule, 0, sizeof(*rule));
+	take_version(&making, statement, key);
 	for (uint32_t i = 0; i < statement->n_parts; i++) {
 		const struct trip_each_part *part = &statement->parts[i];
 
