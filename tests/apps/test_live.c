@@ -39,6 +39,9 @@ what_is_refused_changes_nothing(void **state)
 		{"apply f\ncount a port 0 egress pattern eth / end\n", -ENOTSUP, "egress"},
 		{"apply f\ncount a port 0 pattern eth / ipv4 / udp dst range 1 - 254 / end\n",
 			-ENOSPC, "--live-flows"},
+		{"apply f\neach k port 0 ipv4.src max 9 idle 1s hardware 99\nwhen k.packets >= 9 "
+		 "drop k\n",
+			-ENOSPC, "this takes 99 more"},
 		{"remove wbe", -ENOENT,
 			"no 'count' rule, 'counter', 'quota', 'set' or 'each' is named 'wbe'"},
 		{"do drop wbe", -EINVAL, "did you mean 'web'?"},

@@ -65,6 +65,25 @@ def dry_run_names_what_is_refused(bench):
     assert re.search(r'^line 4: hw on port 0: refused: the driver net_null has no rte_flow', out, re.M), out
 
 
+def keys_that_go_to_no_hardware_are_refused(bench):
+    """What a start refuses, with the reasons that it would give."""
+    each = 'each e port 0 ipv4.src max 100 idle 10s hardware 16\n'
+    for rules, reason in ((each + 'when e.packets >= 5 log\n', 'no condition that drops'),
+                          (each + 'when all(e.packets >= 5, e.bytes >= 9) drop e\n', 'a condition with members'),
+                          (each.replace('16', '16 pattern eth / ipv4 / end') + 'when e.packets >= 5 drop e\n', 'a pattern')):
+        path = bench.file('rules', rules)
+        for words in ('--check', path), (*bench.eal('net_null0'), '--rules', path, '--dry-run'), (*bench.eal('net_null0'), '--rules', path):
+            code, out, err = bench.run(*words)
+            equal((code, out), (2, ''), f'exit code and stdout of {words}')
+            assert re.fullmatch(f'tripd: line 1 of the rules: each "e": no rule of hardware goes with .*{reason}.*\n', err), err
+    drops = each + 'when e.packets >= 5 drop e\n'
+    for rules, reason in ((drops, 'the port counts no rules of hardware'),
+                          (drops.replace('port 0', 'port 0, 1'), 'keys in hardware are of one port')):
+        code, out, err = bench.run(*bench.eal('net_null0', 'net_null1'), '--rules', bench.file('rules', rules), '--ports', '0,1', '--dry-run')
+        equal((code, err), (2, ''), f'exit code and stderr of {rules}')
+        assert f'line 1: each e: hardware 16: refused: {reason}\n' in out, out
+
+
 # What forwards nothing, in `tripd WORDS`: the words, the rules that are in vain, and what gives port 0 a partner.
 LONE = '''count in port 0 pattern eth / ipv4 / end
 count out port 0 egress pattern eth / ipv4 / end
@@ -128,5 +147,5 @@ def many_warnings_are_counted(bench):
 
 
 main(check_counts_what_a_file_holds, check_warns_of_overlaps, check_reports_every_mistake, check_reports_mistakes_and_files_that_are_missing_together,
-     dry_run_tells_memory_and_engines, dry_run_names_what_is_refused,
+     dry_run_tells_memory_and_engines, dry_run_names_what_is_refused, keys_that_go_to_no_hardware_are_refused,
      what_forwarding_takes_is_warned_about, many_warnings_are_counted)

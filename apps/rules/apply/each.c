@@ -29,7 +29,16 @@ trip_apply_each_open(struct trip_domain *domain, const struct trip_rules_each *r
 	return trip_each_open(domain, &attr, each);
 }
 
-/* The language refuses what the library would; of such a one the opening says so. */
+int
+trip_apply_each_check(const struct trip_rules_each *rule)
+{
+	struct trip_each_attr attr;
+	uint64_t bytes;
+
+	attr_of(rule, false, &attr);
+	return trip_each_footprint(&attr, 1, &bytes);
+}
+
 uint64_t
 trip_apply_each_bytes(const struct trip_rules_each *rule, uint32_t n_queues, bool tells)
 {

@@ -14,7 +14,10 @@
 int trip_apply_each_open(struct trip_domain *domain, const struct trip_rules_each *rule,
 	struct trip_port *const *ports, uint32_t n_ports, bool tells, struct trip_each **each);
 
-/* What its tables take of the domain's memory, on so many queues. */
+/* What the language knows nothing of: 0, or the error of trip_each_footprint(). */
+int trip_apply_each_check(const struct trip_rules_each *rule);
+
+/* What its tables, if that is 0, take of the domain's memory, on so many queues. */
 uint64_t trip_apply_each_bytes(const struct trip_rules_each *rule, uint32_t n_queues, bool tells);
 
 #endif

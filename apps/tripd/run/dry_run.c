@@ -173,14 +173,47 @@ say_engines(struct tripd_run *run, const struct trip_rules_count *rule)
 	return ret;
 }
 
-static void
+static bool
+shares_port(const struct trip_rules_count *a, const struct trip_rules_count *b)
+{
+	for (unsigned int i = 0; i < a->n_ports; i++)
+		for (unsigned int k = 0; k < b->n_ports; k++)
+			if (a->ports[i].id == b->ports[k].id)
+				return true;
+	return false;
+}
+
+/* What stands against keys in hardware, or NULL. */
+static const char *
+refuse_keys(const struct trip_rules *rules, const struct trip_rules_each *each)
+{
+	struct trip_port_facts facts = {.size = sizeof(facts)};
+	const struct trip_rules_count *rule;
+
+	if (each->count.n_ports > 1)
+		return "keys in hardware are of one port";
+	if (trip_port_facts(each->count.ports[0].id, &facts) != 0 ||
+		strcmp(facts.engine, "none") == 0)
+		return "the port counts no rules of hardware";
+	for (unsigned int i = 0; (rule = trip_rules_placed(rules, i)) != NULL; i++)
+		if (rule != &each->count && shares_port(rule, &each->count))
+			return "its rules of hardware would drop what others on the port count";
+	return NULL;
+}
+
+static int
 say_each(const struct tripd_run *run, const struct trip_rules_each *each)
 {
 	uint32_t queues = tripd_plan_queues_of(&run->plan, &each->count);
+	const char *refused = each->hardware != 0 ? refuse_keys(run->rules, each) : NULL;
 
 	fprintf(run->out, "line %u: each %s: %" PRIu32 " keys on %" PRIu32 " queue%s: %.1f MiB\n",
 		each->count.line, each->count.name, each->max, queues, queues == 1 ? "" : "s",
 		(double)trip_apply_each_bytes(each, queues, run->plan.event_keys) / MIB);
+	if (refused != NULL)
+		fprintf(run->out, "line %u: each %s: hardware %" PRIu32 ": refused: %s\n",
+			each->count.line, each->count.name, each->hardware, refused);
+	return refused != NULL ? TRIPD_EXIT_USAGE : 0;
 }
 
 int
@@ -199,6 +232,6 @@ tripd_dry_run(struct tripd_run *run)
 			ret = TRIPD_EXIT_USAGE;
 	}
 	for (unsigned int i = 0; i < run->rules->n_eaches; i++)
-		say_each(run, &run->rules->eaches[i]);
+		ret = RTE_MAX(ret, say_each(run, &run->rules->eaches[i]));
 	return ret;
 }

@@ -41,6 +41,17 @@ count_flows(const struct trip_rules *rules)
 	return n;
 }
 
+/* Rules of their keys in hardware. */
+static uint64_t
+count_keys(const struct trip_rules *rules)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < rules->n_eaches; i++)
+		n += rules->eaches[i].count.gone ? 0 : rules->eaches[i].hardware;
+	return n;
+}
+
 static uint64_t
 count_works(const struct trip_rules *rules)
 {
@@ -157,12 +168,31 @@ check_programs(const struct tripd_change *change)
 	return -ENOMEM;
 }
 
+/* One that changes ends before it begins anew. */
+static uint64_t
+more_keys(const struct tripd_change *change)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < change->next->n_eaches; i++) {
+		const struct trip_apply_step *step = &change->difference->eaches[i];
+		uint64_t next = change->next->eaches[i].hardware, has = 0;
+
+		if (step->what == TRIP_APPLY_CHANGE)
+			has = change->quota->rules->eaches[step->at].hardware;
+		else if (step->what != TRIP_APPLY_ADD)
+			continue;
+		n += next > has ? next - has : 0;
+	}
+	return n;
+}
+
 static int
 check_rooms(const struct tripd_change *change)
 {
 	const struct trip_rules *work = change->quota->rules, *next = change->next;
 	const struct tripd_quota *quota = change->quota;
-	uint64_t flows = 0, cntrs = 0, works = 0;
+	uint64_t flows = more_keys(change), cntrs = 0, works = 0;
 	int ret;
 
 	for (unsigned int i = 0; i < next->n_counts; i++) {
@@ -177,8 +207,8 @@ check_rooms(const struct tripd_change *change)
 		works += trip_apply_when_works(next, &next->whens[i]);
 		cntrs += trip_apply_when_is_gated(&next->whens[i]);
 	}
-	ret = check_room(
-		change, "flows", count_flows(work), flows, quota->max_flows, "--live-flows");
+	ret = check_room(change, "flows", count_flows(work) + count_keys(work), flows,
+		quota->max_flows, "--live-flows");
 	if (ret == 0)
 		ret = check_room(change, "counters of the rules", count_cntrs(quota), cntrs,
 			quota->max_cntrs, "--live-counters");

@@ -22,6 +22,7 @@
 
 #include <trip.h>
 
+#include "apply/each.h"
 #include "apply/set.h"
 #include "cpus.h"
 #include "fail.h"
@@ -51,6 +52,22 @@ check_files(struct trip_rules *rules)
 	return tripd_program_check_all(rules) == 0 && sets == 0 ? 0 : TRIPD_EXIT_USAGE;
 }
 
+/* What hardware cannot do for keys. */
+static int
+check_eaches(const struct trip_rules *rules)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < rules->n_eaches; i++) {
+		const struct trip_rules_each *each = &rules->eaches[i];
+
+		if (trip_apply_each_check(each) != 0)
+			ret = tripd_fail(TRIPD_EXIT_USAGE, "line %u of the rules: %s",
+				each->count.line, trip_error_message());
+	}
+	return ret;
+}
+
 int
 tripd_preflight_rules(const char *path, struct trip_rules **rules)
 {
@@ -60,7 +77,7 @@ tripd_preflight_rules(const char *path, struct trip_rules **rules)
 	if (ret == 0) {
 		if (!tripd_resolve_unknown(*rules))
 			trip_rules_errors_print((*rules)->warnings, stderr);
-		if (check_files(*rules) == 0)
+		if (check_files(*rules) == 0 && check_eaches(*rules) == 0)
 			return 0;
 		trip_rules_free(*rules);
 		*rules = NULL;
