@@ -228,6 +228,12 @@ struct trip_client_process {
 	uint64_t lcores[16];
 };
 
+/** How what an lcore does is spread: what half of it, 90 %, 99 % and 99.9 % was not above, as the
+ * variables of its profile are, and the most. 0: there was nothing. */
+struct trip_client_spread {
+	uint64_t p50, p90, p99, p999, most;
+};
+
 /** A home. Variables are since the domain was opened; see struct trip_domain_stats. */
 struct trip_client_home {
 	/** Bytes of it that the library has filled in. */
@@ -238,6 +244,9 @@ struct trip_client_home {
 	uint64_t accepted, fired, canceled, refused, pending;
 	uint64_t iterations, busy_iterations, longest_iteration_ns;
 	uint64_t wakes, scrub_repairs, events_lost, worst_overshoot;
+	/** How far counters were past the thresholds of items that fired; from the update to that;
+	 * and to when the home has found it. */
+	struct trip_client_spread overshoot, firing_ns, detection_ns;
 };
 
 /** Words of the fields of a key, with their end. */

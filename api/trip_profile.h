@@ -11,7 +11,8 @@
  *
  *	works_accepted_total = works_pending_now + works_fired_total + works_canceled_total
  *
- * A domain's variables are those of all its lcores: sums, and the most of what is the most of each.
+ * A domain's variables are those of all its lcores: sums, the most of what is the most of each, and
+ * the quantiles of all that there was.
  * Each lcore's part of them is of one moment; the lcores' moments differ.
  *
  * @code
@@ -70,6 +71,15 @@ enum trip_profile_var {
 	TRIP_VAR_WORKS_LASTING_NOW = 0x209,
 	TRIP_VAR_OVERSHOOT_MOST = 0x20a,
 	TRIP_VAR_SUBMIT_RING_MOST = 0x20b,
+	TRIP_VAR_OVERSHOOT_P50 = 0x20c,
+	TRIP_VAR_OVERSHOOT_P90 = 0x20d,
+	TRIP_VAR_OVERSHOOT_P99 = 0x20e,
+	TRIP_VAR_OVERSHOOT_P999 = 0x20f,
+	TRIP_VAR_FIRING_NS_P50 = 0x210,
+	TRIP_VAR_FIRING_NS_P90 = 0x211,
+	TRIP_VAR_FIRING_NS_P99 = 0x212,
+	TRIP_VAR_FIRING_NS_P999 = 0x213,
+	TRIP_VAR_FIRING_NS_MOST = 0x214,
 	/* Likewise: what it heard, and whom it told. */
 	TRIP_VAR_DOORBELLS_TOTAL = 0x301,
 	TRIP_VAR_SCRUB_REPAIRS_TOTAL = 0x302,
@@ -79,6 +89,11 @@ enum trip_profile_var {
 	TRIP_VAR_SIGNALS_SUPPRESSED_TOTAL = 0x306,
 	TRIP_VAR_EVENTS_TOLD_TOTAL = 0x307,
 	TRIP_VAR_EVENTS_LOST_TOTAL = 0x308,
+	TRIP_VAR_DETECTION_NS_P50 = 0x309,
+	TRIP_VAR_DETECTION_NS_P90 = 0x30a,
+	TRIP_VAR_DETECTION_NS_P99 = 0x30b,
+	TRIP_VAR_DETECTION_NS_P999 = 0x30c,
+	TRIP_VAR_DETECTION_NS_MOST = 0x30d,
 	/* Of a domain: its sizes. */
 	TRIP_VAR_LCORES_LIMIT = 0x401,
 	TRIP_VAR_CNTRS_LIMIT = 0x402,
@@ -125,6 +140,9 @@ enum trip_profile_kind {
 	TRIP_PROFILE_MOST,
 	/** `_limit`: a setting. */
 	TRIP_PROFILE_LIMIT,
+	/** `_p50`, `_p90`, `_p99`, `_p999`: what half, 90 %, 99 % and 99.9 % of what there has been
+	 * was not above; at most an eighth more than that, and 0 where there was nothing. */
+	TRIP_PROFILE_QUANTILE,
 };
 
 /** What a variable is measured in. */
@@ -189,10 +207,10 @@ int trip_profile_open(
 int trip_profile_close(struct trip_profile *profile);
 
 /**
- * From now on, variables of this profile that are totals count from here, and what is the most is 0
- * until it is more than by now; states and settings, other profiles and the object itself stay as
- * they are (PROF-07). So what holds between totals alone goes on to hold; between them and a state
- * it holds but for what the state was. Any thread.
+ * From now on, variables of this profile that are totals count from here, quantiles are of what
+ * comes from here, and what is the most is 0 until it is more than by now; states and settings,
+ * other profiles and the object itself stay as they are (PROF-07). So what holds between totals
+ * alone goes on to hold; between them and a state it holds but for what the state was. Any thread.
  *
  * @param flags
  *   0.

@@ -121,6 +121,19 @@ sample(struct trip_home *home, uint32_t index)
 	cntr->sample = sum;
 }
 
+/* Found just now, and something that waits for it is due. What nobody has timed has happened since
+ * the look before. */
+static void
+note_found(struct trip_home *home, uint32_t index, uint64_t since)
+{
+	const struct trip_home_cntr *cntr = &home->cntrs[index];
+	uint64_t happened = since != home->now ? since : home->calm_tsc;
+
+	if (cntr->sample >= atomic_load_explicit(&home->cells[index].next, memory_order_relaxed))
+		trip_spread_add(&home->spreads[TRIP_HOME_DETECTION],
+			home->now > happened ? home->now - happened : 0, 1);
+}
+
 void
 trip_due_rang(struct trip_home *home, uint32_t index)
 {
@@ -131,6 +144,7 @@ trip_due_rang(struct trip_home *home, uint32_t index)
 		cntr->resampled = 0;
 		trip_due_push(home, &home->sampled, index, TRIP_DUE_SAMPLED);
 		sample(home, index);
+		note_found(home, index, cntr->since_tsc);
 		break;
 	case TRIP_DUE_SAMPLED:
 		/* Otherwise trip_due_sweep() looks after it. */

@@ -166,30 +166,29 @@ trip_fire_settle(struct trip_home *home)
 	return done;
 }
 
-static bool
-is_worst(const struct trip_home *home, uint64_t overshoot)
+/* Of an item that is none of the clock's: how late that is, is no count of anything. */
+static inline void
+note_overshoot(struct trip_home *home, uint64_t overshoot)
 {
-	return overshoot > atomic_load_explicit(&home->stats.worst_overshoot, memory_order_relaxed);
+	trip_engine_stat_most(&home->stats.worst_overshoot, overshoot);
+	trip_spread_add(&home->spreads[TRIP_HOME_OVERSHOOT], overshoot, 1);
 }
 
-/* Out of line: it comes seldom. How late an item of the clock is, is no count of anything. */
-static __attribute__((noinline)) void
-note_worst(struct trip_home *home, const struct trip_home_cntr *cntr, uint64_t overshoot)
-{
-	if (!trip_clock_is(home, (uint32_t)(cntr - home->cntrs)))
-		atomic_store_explicit(
-			&home->stats.worst_overshoot, overshoot, memory_order_relaxed);
-}
-
+/* Ticks that what fires of a counter by then has been due. */
 IN_BOTH_WAYS uint64_t
-since(struct trip_home *home, const struct trip_home_cntr *cntr)
+waited(const struct trip_home_cntr *cntr, uint64_t tsc)
 {
-	uint64_t tsc = trip_home_clock(home);
-
 	/* Nothing has happened to what was due from the beginning. */
-	return cntr->since_tsc != 0 && tsc > cntr->since_tsc
-		       ? trip_engine_ns(home->engine, tsc - cntr->since_tsc)
-		       : 0;
+	return cntr->since_tsc != 0 && tsc > cntr->since_tsc ? tsc - cntr->since_tsc : 0;
+}
+
+/* Where nobody looks at when it was: reading the clock takes as long as the rest. */
+IN_BOTH_WAYS uint64_t
+fires_at(struct trip_home *home)
+{
+	if (home->fires_tsc == 0)
+		home->fires_tsc = trip_home_clock(home);
+	return home->fires_tsc;
 }
 
 IN_BOTH_WAYS void
@@ -212,7 +211,8 @@ fire_item(struct trip_home *home, uint32_t index, bool lasts)
 	struct trip_event *event = &told.own.event;
 	const struct trip_op_row *op = trip_op_of(item.op);
 	enum trip_op_outcome outcome;
-	bool more;
+	uint64_t ticks;
+	bool shows, more;
 
 	assert(sum >= item.threshold);
 	/* Where somebody waits for it, it is his again soon after it has come. */
@@ -228,11 +228,13 @@ fire_item(struct trip_home *home, uint32_t index, bool lasts)
 		event->ring = ring_of(home, item.channel);
 		event->one_shot = item.interval == 0 && !lasts;
 	}
-	/* Where nobody sees it: reading the clock takes as long as the rest. */
-	if (op->shows_event || (item.flags & TRIP_WORK_COMPLETION) != 0)
-		event->latency_ns = since(home, cntr);
-	if (unlikely(is_worst(home, sum - event->threshold)))
-		note_worst(home, cntr, sum - event->threshold);
+	shows = op->shows_event || (item.flags & TRIP_WORK_COMPLETION) != 0;
+	ticks = waited(cntr, shows ? trip_home_clock(home) : fires_at(home));
+	if (shows)
+		event->latency_ns = trip_engine_ns(home->engine, ticks);
+	trip_spread_add(&home->spreads[TRIP_HOME_FIRING], ticks, 1);
+	if (home->holds != index && !trip_clock_is(home, item.cntr))
+		note_overshoot(home, sum - event->threshold);
 	outcome = op->fire(home, &item, event);
 	if (unlikely(lasts))
 		trip_lasting_fired(home, index, event, more);
@@ -280,25 +282,39 @@ claim(struct trip_home *home, struct trip_channel_home *channel, const uint32_t 
 	return count;
 }
 
-/* How far past its threshold the counter of an item was. */
-static uint64_t
-overshoot_of(const struct trip_home *home, const struct trip_node *node)
+/* Items of one counter that fire together. */
+static void
+note_run(struct trip_home *home, const struct trip_home_cntr *cntr, const uint32_t *nodes,
+	unsigned int n)
 {
-	uint64_t sum = home->cntrs[node->cntr].pending.sample;
+	struct trip_spread *spread = &home->spreads[TRIP_HOME_OVERSHOOT];
+	uint64_t sum = cntr->pending.sample, most = 0, all = 0;
 
-	assert(sum >= node->threshold);
-	return sum - node->threshold;
+	trip_spread_add(&home->spreads[TRIP_HOME_FIRING], waited(cntr, fires_at(home)), n);
+	if (trip_clock_is(home, home->nodes[nodes[0]].cntr))
+		return;
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t overshoot = sum - home->nodes[nodes[i]].threshold;
+
+		assert(sum >= home->nodes[nodes[i]].threshold);
+		trip_spread_more(&spread->buckets[trip_spread_bucket(overshoot)], 1);
+		most = RTE_MAX(most, overshoot);
+		all += overshoot;
+	}
+	trip_spread_more(&spread->sum, all);
+	trip_engine_stat_most(&home->stats.worst_overshoot, most);
 }
 
-/* Likewise, of each: the worst of all may be the clock's. */
-static __attribute__((noinline)) void
-note_worst_of(struct trip_home *home, const uint32_t *nodes, unsigned int n)
+/* They come counter by counter. */
+static void
+note_many(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++) {
-		const struct trip_node *node = &home->nodes[nodes[i]];
+	for (unsigned int i = 0, end; i < n; i = end) {
+		uint32_t cntr = home->nodes[nodes[i]].cntr;
 
-		if (is_worst(home, overshoot_of(home, node)))
-			note_worst(home, &home->cntrs[node->cntr], overshoot_of(home, node));
+		for (end = i + 1; end < n && home->nodes[nodes[end]].cntr == cntr; end++)
+			;
+		note_run(home, &home->cntrs[cntr], &nodes[i], end - i);
 	}
 }
 
@@ -311,19 +327,15 @@ static void
 fire_many(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 {
 	struct trip_channel_home *channel = &home->channels[home->nodes[nodes[0]].channel];
-	uint64_t overshoot = 0;
 	uint32_t claimed[TRIP_FIRE_BATCH];
 	unsigned int count = claim(home, channel, nodes, n, claimed);
 
 	trip_node_drop_many(home, channel, nodes, n);
-	for (unsigned int i = 0; i < count; i++)
-		overshoot = RTE_MAX(overshoot, overshoot_of(home, &home->nodes[claimed[i]]));
 	if (count < n)
 		trip_engine_stat(&home->stats.canceled, n - count);
 	if (count == 0)
 		return;
-	if (unlikely(is_worst(home, overshoot)))
-		note_worst_of(home, claimed, count);
+	note_many(home, claimed, count);
 	trip_op_of(home->nodes[claimed[0]].op)->fire_many(home, claimed, count);
 	trip_engine_stat(&home->stats.fired, count);
 }
@@ -340,6 +352,7 @@ prefetch_glance(const struct trip_home *home, uint32_t index)
 void
 trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 {
+	home->fires_tsc = 0;
 	for (unsigned int i = 0, end; i < n; i = end) {
 		const struct trip_node *node = &home->nodes[nodes[i]], *next;
 

@@ -45,6 +45,7 @@
 #include "published.h"
 #include "scrub.h"
 #include "source.h"
+#include "spread.h"
 
 struct trip_calls;
 struct trip_node;
@@ -84,6 +85,24 @@ struct trip_home_stats {
 
 _Static_assert(sizeof(struct trip_home_stats) == TRIP_PUBLISHED_WORDS * sizeof(uint64_t),
 	"what is counted is what is published");
+
+/*
+ * How what it does is spread, each in memory that any process reads (spread.h). Times are in tsc
+ * ticks:
+ *
+ *   OVERSHOOT  how far the counter of an item that fired was past its threshold; not of items of
+ *              the clock, nor of those whose condition has held
+ *   FIRING     from the update that made an item due, as its event's latency_ns has it, until it
+ *              fires: one for each that does
+ *   DETECTION  from that update, or where nobody timed it from the look before it, until the home
+ *              finds that something which waits for the counter is due
+ */
+enum trip_home_spread {
+	TRIP_HOME_OVERSHOOT,
+	TRIP_HOME_FIRING,
+	TRIP_HOME_DETECTION,
+	TRIP_HOME_SPREADS,
+};
 
 /* Sizes of a home; from trusted attributes. */
 struct trip_home_shape {
@@ -203,6 +222,10 @@ struct trip_home {
 	uint64_t bound_tsc, ended_tsc;
 	/* What it has counted, for all processes. */
 	struct trip_published *published;
+	/* By enum trip_home_spread. */
+	struct trip_spread *spreads;
+	/* When items that fire together, and show nobody when it was, began to; 0: none has. */
+	uint64_t fires_tsc;
 	alignas(64) struct trip_home_stats stats;
 };
 

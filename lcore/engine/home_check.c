@@ -183,7 +183,12 @@ check_works(struct checker *checker, const struct trip_home *home)
 		trip_engine_stat_read(&stats->fired) + trip_engine_stat_read(&stats->canceled);
 	uint64_t left =
 		trip_engine_stat_read(&stats->pending) - trip_engine_stat_read(&stats->lasting);
+	struct trip_spread_copy firings = {0};
 
+	trip_spread_copy(&home->spreads[TRIP_HOME_FIRING], &firings);
+	if (trip_spread_count(&firings) != trip_engine_stat_read(&stats->fired))
+		expect(checker, "its histogram has other firings than it counts",
+			(uint32_t)trip_spread_count(&firings));
 	if (begun != ended + left)
 		expect(checker, "items were accepted and have neither fired nor been canceled",
 			(uint32_t)(begun - ended - left));

@@ -212,13 +212,15 @@ carve_home(struct carver *carver, struct trip_home *home, const struct trip_home
 {
 	struct trip_doorbell_shape bell;
 	void *doorbell, *epoch = carve(carver, sizeof(*home->epoch)),
-			*published = carve(carver, sizeof(*home->published));
+			*published = carve(carver, sizeof(*home->published)),
+			*spreads = carve(carver, TRIP_HOME_SPREADS * sizeof(*home->spreads));
 
 	doorbell_shape(shape, &bell);
 	doorbell = carve(carver, trip_doorbell_size(&bell));
 	if (home != NULL) {
 		home->epoch = epoch;
 		home->published = published;
+		home->spreads = spreads;
 		if (carver->fresh)
 			trip_doorbell_init(doorbell, &bell);
 		trip_doorbell_map(&home->doorbell, doorbell, &bell);

@@ -12,6 +12,22 @@
 #include "domain/sized.h"
 #include "domain/stats.h"
 
+static void
+read_spread(const struct trip_home *home, enum trip_home_spread which, bool is_time,
+	struct trip_client_spread *out)
+{
+	static const unsigned int permilles[] = {500, 900, 990, 999, 1000};
+	uint64_t *const to[] = {&out->p50, &out->p90, &out->p99, &out->p999, &out->most};
+	struct trip_spread_copy copy = {0};
+
+	trip_spread_copy(&home->spreads[which], &copy);
+	for (unsigned int i = 0; i < RTE_DIM(permilles); i++) {
+		uint64_t value = trip_spread_quantile(&copy, permilles[i]);
+
+		*to[i] = is_time ? trip_engine_ns(home->engine, value) : value;
+	}
+}
+
 void
 trip_stats_home(const struct trip_home *home, struct trip_client_home *out)
 {
@@ -35,6 +51,9 @@ trip_stats_home(const struct trip_home *home, struct trip_client_home *out)
 		.events_lost = trip_engine_stat_read(&stats->events_lost),
 		.worst_overshoot = trip_engine_stat_read(&stats->worst_overshoot),
 	};
+	read_spread(home, TRIP_HOME_OVERSHOOT, false, &out->overshoot);
+	read_spread(home, TRIP_HOME_FIRING, true, &out->firing_ns);
+	read_spread(home, TRIP_HOME_DETECTION, true, &out->detection_ns);
 }
 
 static void

@@ -10,8 +10,14 @@
 
 #define VAR(var, text, kind, unit, scopes, faults, meaning)                                     \
 	{                                                                                       \
-		TRIP_VAR_##var, scopes, TRIP_PROFILE_##kind, TRIP_PROFILE_##unit, faults, text, \
-			meaning                                                                 \
+		TRIP_VAR_##var, scopes, TRIP_PROFILE_##kind, TRIP_PROFILE_##unit, 0, 0, faults, \
+			text, meaning                                                           \
+	}
+/* All of them are of lcores. */
+#define OF_SPREAD(var, text, kind, unit, spread, permille, meaning)               \
+	{                                                                         \
+		TRIP_VAR_##var, LCORES, TRIP_PROFILE_##kind, TRIP_PROFILE_##unit, \
+			TRIP_CATALOGUE_##spread, permille, NONE, text, meaning    \
 	}
 #define EVENT(event, text, var, meaning)                          \
 	{                                                         \
@@ -62,6 +68,24 @@ const struct trip_catalogue_var trip_catalogue_vars[TRIP_CATALOGUE_VARS] = {
 		"The farthest a counter was past the threshold of an item that fired"),
 	VAR(SUBMIT_RING_MOST, "submit_ring_most", MOST, COUNT, LCORES, NONE,
 		"The most items that a submission ring held when the lcore came to it"),
+	OF_SPREAD(OVERSHOOT_P50, "overshoot_p50", QUANTILE, COUNT, OVERSHOOT, 500,
+		"How far past their thresholds half of the counters were that fired"),
+	OF_SPREAD(OVERSHOOT_P90, "overshoot_p90", QUANTILE, COUNT, OVERSHOOT, 900,
+		"Likewise 90 % of them"),
+	OF_SPREAD(OVERSHOOT_P99, "overshoot_p99", QUANTILE, COUNT, OVERSHOOT, 990,
+		"Likewise 99 % of them"),
+	OF_SPREAD(OVERSHOOT_P999, "overshoot_p999", QUANTILE, COUNT, OVERSHOOT, 999,
+		"Likewise 99.9 % of them"),
+	OF_SPREAD(FIRING_NS_P50, "firing_ns_p50", QUANTILE, NS, FIRING, 500,
+		"From an update, as events have it, to the firing: half of them"),
+	OF_SPREAD(FIRING_NS_P90, "firing_ns_p90", QUANTILE, NS, FIRING, 900,
+		"Likewise 90 % of them"),
+	OF_SPREAD(FIRING_NS_P99, "firing_ns_p99", QUANTILE, NS, FIRING, 990,
+		"Likewise 99 % of them"),
+	OF_SPREAD(FIRING_NS_P999, "firing_ns_p999", QUANTILE, NS, FIRING, 999,
+		"Likewise 99.9 % of them"),
+	OF_SPREAD(FIRING_NS_MOST, "firing_ns_most", MOST, NS, FIRING, 1000,
+		"Likewise all of them, at most an eighth more"),
 
 	VAR(DOORBELLS_TOTAL, "doorbells_total", TOTAL, COUNT, LCORES,
 		TRIP_VAR_SCRUB_REPAIRS_TOTAL, "Counters that rang, and were looked at"),
@@ -79,6 +103,16 @@ const struct trip_catalogue_var trip_catalogue_vars[TRIP_CATALOGUE_VARS] = {
 		TRIP_VAR_EVENTS_LOST_TOTAL, "Completion events that were told"),
 	VAR(EVENTS_LOST_TOTAL, "events_lost_total", TOTAL, COUNT, LCORES, FAULT,
 		"Completion events that were dropped, for nobody read those before"),
+	OF_SPREAD(DETECTION_NS_P50, "detection_ns_p50", QUANTILE, NS, DETECTION, 500,
+		"From an update at the earliest to when the lcore found it: half of them"),
+	OF_SPREAD(DETECTION_NS_P90, "detection_ns_p90", QUANTILE, NS, DETECTION, 900,
+		"Likewise 90 % of them"),
+	OF_SPREAD(DETECTION_NS_P99, "detection_ns_p99", QUANTILE, NS, DETECTION, 990,
+		"Likewise 99 % of them"),
+	OF_SPREAD(DETECTION_NS_P999, "detection_ns_p999", QUANTILE, NS, DETECTION, 999,
+		"Likewise 99.9 % of them"),
+	OF_SPREAD(DETECTION_NS_MOST, "detection_ns_most", MOST, NS, DETECTION, 1000,
+		"Likewise all of them, at most an eighth more"),
 
 	VAR(LCORES_LIMIT, "lcores_limit", LIMIT, COUNT, DOMAIN, NONE,
 		"Polling lcores (homes)"),
@@ -156,6 +190,7 @@ trip_catalogue_kind(enum trip_profile_kind kind)
 		[TRIP_PROFILE_NOW] = "_now",
 		[TRIP_PROFILE_MOST] = "_most",
 		[TRIP_PROFILE_LIMIT] = "_limit",
+		[TRIP_PROFILE_QUANTILE] = "_p",
 	};
 
 	return ends[kind];

@@ -5,8 +5,8 @@
  *
  * Rules, which tests/runtime/catalogue.c holds it to:
  *  - A name is that of its number in trip_profile.h, in small letters. It ends with its kind
- *    (_total, _now, _most, _limit), and before that stands its unit (_ns, _bytes), unless the unit
- *    is what the name names.
+ *    (_total, _now, _most, _limit, or _p and per cent), and before that stands its unit (_ns,
+ *    _bytes), unless the unit is what the name names.
  *  - Numbers and names are unique, those of variables and of events together, and rows stand in the
  *    order of the numbers. A number that was there stays what it was: api/trip.abi has them.
  *  - For each total there is another that counts what goes wrong where it grows, at the same
@@ -35,11 +35,22 @@ enum {
 	TRIP_CATALOGUE_FAULT = 1,
 };
 
+/* What a histogram is kept of, by lcores. */
+enum trip_catalogue_spread {
+	TRIP_CATALOGUE_NO_SPREAD,
+	TRIP_CATALOGUE_OVERSHOOT,
+	TRIP_CATALOGUE_FIRING,
+	TRIP_CATALOGUE_DETECTION,
+};
+
 struct trip_catalogue_var {
 	uint32_t id;
 	uint32_t scopes;
 	enum trip_profile_kind kind;
 	enum trip_profile_unit unit;
+	/* Of which histogram it is how much of 1000. */
+	enum trip_catalogue_spread spread;
+	uint32_t permille;
 	/* TRIP_CATALOGUE_NONE, TRIP_CATALOGUE_FAULT, or the number of a variable. */
 	uint32_t faults;
 	const char *name, *meaning;
@@ -52,7 +63,7 @@ struct trip_catalogue_event {
 	const char *name, *meaning;
 };
 
-#define TRIP_CATALOGUE_VARS 41
+#define TRIP_CATALOGUE_VARS 55
 #define TRIP_CATALOGUE_EVENTS 8
 
 extern const struct trip_catalogue_var trip_catalogue_vars[TRIP_CATALOGUE_VARS];
@@ -62,7 +73,7 @@ extern const struct trip_catalogue_event trip_catalogue_events[TRIP_CATALOGUE_EV
 int trip_catalogue_var_of(uint32_t id, uint32_t scope);
 int trip_catalogue_event_of(uint32_t id, uint32_t scope);
 
-/* "_total", and so on; "" and "_ns", and so on. */
+/* "_total", and so on, "_p" of quantiles; "" and "_ns", and so on. */
 const char *trip_catalogue_kind(enum trip_profile_kind kind);
 const char *trip_catalogue_unit(enum trip_profile_unit unit);
 

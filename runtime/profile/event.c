@@ -10,7 +10,8 @@
 #include "profile/profile.h"
 
 static void
-tell(struct trip_profile *profile, unsigned int event, const struct trip_snapshot *snapshot)
+tell(struct trip_profile *profile, unsigned int event, struct trip_snapshot *snapshot,
+	bool *has_spreads)
 {
 	struct trip_profile_told *told = &profile->told[event];
 	uint64_t value = snapshot->values[trip_catalogue_var_of(
@@ -24,6 +25,9 @@ tell(struct trip_profile *profile, unsigned int event, const struct trip_snapsho
 	if (!grown)
 		return;
 	trip_profile_describe(event, &desc);
+	if (!*has_spreads)
+		trip_profile_sample_spreads(profile, &snapshot->spreads);
+	*has_spreads = true;
 	trip_profile_telling = profile;
 	trip_profile_told_of = snapshot;
 	(void)told->callback(profile, &desc, &more, sizeof(more), told->context);
@@ -39,11 +43,12 @@ look(struct trip_domain *domain)
 	pthread_mutex_lock(&domain->teller.lock);
 	LIST_FOREACH (profile, &domain->teller.profiles, next) {
 		struct trip_snapshot snapshot;
+		bool has_spreads = false;
 
 		trip_profile_sample(profile, &snapshot);
 		for (unsigned int i = 0; i < TRIP_CATALOGUE_EVENTS; i++)
 			if (profile->told[i].callback != NULL)
-				tell(profile, i, &snapshot);
+				tell(profile, i, &snapshot, &has_spreads);
 	}
 	pthread_mutex_unlock(&domain->teller.lock);
 }

@@ -225,9 +225,45 @@ rebased(const struct trip_profile *profile, unsigned int row, uint64_t value)
 		return value > base ? value : 0;
 	case TRIP_PROFILE_NOW:
 	case TRIP_PROFILE_LIMIT:
+	case TRIP_PROFILE_QUANTILE:
 		break;
 	}
 	return value;
+}
+
+/* Likewise. */
+static uint64_t
+rebased_spread(const struct trip_profile *profile, const struct trip_catalogue_var *var,
+	const struct trip_spreads *spreads)
+{
+	const _Atomic uint64_t *base = profile->base_buckets[var->spread - 1];
+	struct trip_spread_copy since = spreads->of[var->spread - 1];
+
+	for (unsigned int i = 0; i < TRIP_SPREAD_BUCKETS; i++) {
+		uint64_t before = atomic_load_explicit(&base[i], memory_order_relaxed);
+
+		since.buckets[i] -= since.buckets[i] < before ? since.buckets[i] : before;
+	}
+	return trip_profile_of_spread(profile->domain, var, &since);
+}
+
+/* NULL: what there is now. */
+static uint64_t
+read_row(const struct trip_profile *profile, unsigned int row, const struct trip_snapshot *from)
+{
+	const struct trip_catalogue_var *var = &trip_catalogue_vars[row];
+	struct trip_snapshot now;
+
+	if (from == NULL) {
+		from = &now;
+		if (var->spread == TRIP_CATALOGUE_NO_SPREAD)
+			trip_profile_sample(profile, &now);
+		else
+			trip_profile_sample_spreads(profile, &now.spreads);
+	}
+	return var->spread == TRIP_CATALOGUE_NO_SPREAD
+		       ? rebased(profile, row, from->values[row])
+		       : rebased_spread(profile, var, &from->spreads);
 }
 
 int
@@ -235,8 +271,7 @@ trip_profile_read_u64(struct trip_profile *profile, uint32_t var_id, uint64_t *d
 {
 	int row = trip_catalogue_var_of(var_id, profile->scope),
 	    error = trip_detach_check(profile->domain);
-	struct trip_snapshot now;
-	const struct trip_snapshot *from = &now;
+	const struct trip_snapshot *from = NULL;
 
 	if (error != 0)
 		return error;
@@ -247,9 +282,7 @@ trip_profile_read_u64(struct trip_profile *profile, uint32_t var_id, uint64_t *d
 		from = trip_profile_told_of;
 	else if (profile->reads)
 		from = &profile->held;
-	else
-		trip_profile_sample(profile, &now);
-	*data = rebased(profile, (unsigned int)row, from->values[row]);
+	*data = read_row(profile, (unsigned int)row, from);
 	return 0;
 }
 
@@ -264,6 +297,11 @@ trip_profile_reset(struct trip_profile *profile, uint64_t flags)
 	trip_profile_sample(profile, &now);
 	for (unsigned int i = 0; i < TRIP_CATALOGUE_VARS; i++)
 		atomic_store_explicit(&profile->base[i], now.values[i], memory_order_relaxed);
+	trip_profile_sample_spreads(profile, &now.spreads);
+	for (unsigned int i = 0; i < TRIP_PROFILE_SPREADS; i++)
+		for (unsigned int at = 0; at < TRIP_SPREAD_BUCKETS; at++)
+			atomic_store_explicit(&profile->base_buckets[i][at],
+				now.spreads.of[i].buckets[at], memory_order_relaxed);
 	return 0;
 }
 
@@ -277,6 +315,7 @@ trip_profile_start_reads(struct trip_profile *profile, uint64_t flags)
 	if (trip_profile_telling == profile || profile->reads)
 		return trip_error_set(EBUSY, "profile: its reads are of one snapshot already");
 	trip_profile_sample(profile, &profile->held);
+	trip_profile_sample_spreads(profile, &profile->held.spreads);
 	profile->reads = true;
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A profile: an object, and what this process remembers of reading it. A snapshot is the values of
- * all rows of the catalogue that the object has, by row.
+ * all rows of the catalogue that the object has, by row, and the histograms that its quantiles are
+ * of, which are many times as much and copied where somebody asks for them.
  */
 #ifndef TRIP_PROFILE_PROFILE_H
 #define TRIP_PROFILE_PROFILE_H
@@ -14,12 +15,21 @@
 #include <trip_profile.h>
 
 #include "profile/catalogue.h"
+#include "spread.h"
 
 struct trip_domain;
 struct trip_fid;
 
+/* One for each of enum trip_catalogue_spread. */
+#define TRIP_PROFILE_SPREADS 3
+
+struct trip_spreads {
+	struct trip_spread_copy of[TRIP_PROFILE_SPREADS];
+};
+
 struct trip_snapshot {
 	uint64_t values[TRIP_CATALOGUE_VARS];
+	struct trip_spreads spreads;
 };
 
 /* What is registered for an event, and the value of its variable that was told of last. */
@@ -37,6 +47,7 @@ struct trip_profile {
 	void *context;
 	/* What trip_profile_reset() found; relaxed, each by itself. */
 	_Atomic uint64_t base[TRIP_CATALOGUE_VARS];
+	_Atomic uint64_t base_buckets[TRIP_PROFILE_SPREADS][TRIP_SPREAD_BUCKETS];
 	/* Between start and end, one thread's. */
 	bool reads;
 	struct trip_snapshot held;
@@ -50,8 +61,13 @@ struct trip_profile {
 extern _Thread_local const struct trip_profile *trip_profile_telling;
 extern _Thread_local const struct trip_snapshot *trip_profile_told_of;
 
-/* Copies what is published of the object now. Any thread. */
+/* Copies what is published of the object now: its values, and its histograms. Any thread. */
 void trip_profile_sample(const struct trip_profile *profile, struct trip_snapshot *snapshot);
+void trip_profile_sample_spreads(const struct trip_profile *profile, struct trip_spreads *spreads);
+
+/* What a row of the catalogue is, that is of a histogram, by this one. */
+uint64_t trip_profile_of_spread(const struct trip_domain *domain,
+	const struct trip_catalogue_var *var, const struct trip_spread_copy *spread);
 
 /* Of a row of the catalogue's events. */
 void trip_profile_describe(unsigned int event, struct trip_profile_desc *desc);

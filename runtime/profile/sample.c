@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the values of the catalogue's variables come from. */
 #include <stddef.h>
+#include <string.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
@@ -85,6 +86,16 @@ made_of(const struct trip_engine *engine, const struct of_lcore *of, const uint6
 								: value;
 }
 
+static const enum trip_home_spread of_spread[] = {
+	[TRIP_CATALOGUE_OVERSHOOT] = TRIP_HOME_OVERSHOOT,
+	[TRIP_CATALOGUE_FIRING] = TRIP_HOME_FIRING,
+	[TRIP_CATALOGUE_DETECTION] = TRIP_HOME_DETECTION,
+};
+
+_Static_assert(
+	TRIP_PROFILE_SPREADS == TRIP_HOME_SPREADS && RTE_DIM(of_spread) - 1 == TRIP_HOME_SPREADS,
+	"each histogram that lcores keep is told of");
+
 /* What one lcore has published, on top of what others have. */
 static void
 add_lcore(const struct trip_home *home, uint32_t scope, struct trip_snapshot *snapshot)
@@ -139,7 +150,7 @@ trip_profile_sample(const struct trip_profile *profile, struct trip_snapshot *sn
 {
 	struct trip_domain *domain = profile->domain;
 
-	*snapshot = (struct trip_snapshot){0};
+	memset(snapshot->values, 0, sizeof(snapshot->values));
 	if (profile->scope == TRIP_CATALOGUE_CNTR) {
 		add_cntr(trip_cntr_of(profile->fid), snapshot);
 		return;
@@ -151,4 +162,33 @@ trip_profile_sample(const struct trip_profile *profile, struct trip_snapshot *sn
 	else
 		add_lcore(domain->engine.homes[profile->fid - domain->lcore_fids],
 			TRIP_CATALOGUE_LCORE, snapshot);
+}
+
+static void
+add_spreads(const struct trip_home *home, struct trip_spreads *spreads)
+{
+	for (unsigned int i = 0; i < TRIP_PROFILE_SPREADS; i++)
+		trip_spread_copy(&home->spreads[of_spread[1 + i]], &spreads->of[i]);
+}
+
+void
+trip_profile_sample_spreads(const struct trip_profile *profile, struct trip_spreads *spreads)
+{
+	struct trip_domain *domain = profile->domain;
+
+	memset(spreads, 0, sizeof(*spreads));
+	if (profile->scope == TRIP_CATALOGUE_LCORE)
+		add_spreads(domain->engine.homes[profile->fid - domain->lcore_fids], spreads);
+	else if (profile->scope == TRIP_CATALOGUE_DOMAIN)
+		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+			add_spreads(domain->engine.homes[i], spreads);
+}
+
+uint64_t
+trip_profile_of_spread(const struct trip_domain *domain, const struct trip_catalogue_var *var,
+	const struct trip_spread_copy *spread)
+{
+	uint64_t value = trip_spread_quantile(spread, var->permille);
+
+	return var->unit == TRIP_PROFILE_NS ? trip_engine_ns(&domain->engine, value) : value;
 }

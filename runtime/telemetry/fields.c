@@ -283,6 +283,20 @@ say_home(struct rte_tel_data *dict, const void *record)
 		FIELD(home, scrub_repairs, "scrub_repairs", U64),
 		FIELD(home, events_lost, "events_lost", U64),
 		FIELD(home, worst_overshoot, "worst_overshoot", U64),
+		FIELD(home, overshoot.p50, "overshoot_p50", U64),
+		FIELD(home, overshoot.p90, "overshoot_p90", U64),
+		FIELD(home, overshoot.p99, "overshoot_p99", U64),
+		FIELD(home, overshoot.p999, "overshoot_p999", U64),
+		FIELD(home, firing_ns.p50, "firing_ns_p50", U64),
+		FIELD(home, firing_ns.p90, "firing_ns_p90", U64),
+		FIELD(home, firing_ns.p99, "firing_ns_p99", U64),
+		FIELD(home, firing_ns.p999, "firing_ns_p999", U64),
+		FIELD(home, firing_ns.most, "firing_ns_most", U64),
+		FIELD(home, detection_ns.p50, "detection_ns_p50", U64),
+		FIELD(home, detection_ns.p90, "detection_ns_p90", U64),
+		FIELD(home, detection_ns.p99, "detection_ns_p99", U64),
+		FIELD(home, detection_ns.p999, "detection_ns_p999", U64),
+		FIELD(home, detection_ns.most, "detection_ns_most", U64),
 	};
 	const struct trip_client_home *home = record;
 	int error = say_fields(dict, fields, RTE_DIM(fields), record);
@@ -336,7 +350,7 @@ const struct trip_telemetry_kind trip_telemetry_kinds[TRIP_TELEMETRY_KINDS] = {
 	KIND("work", "Pending work", "works", TRIP_CLIENT_WORK, work, 20),
 	KIND("flow", "Counted flows", "flows", TRIP_CLIENT_FLOW, flow, 16),
 	KIND("proc", "Processes", "processes", TRIP_CLIENT_PROCESS, process, 48),
-	KIND("lcore", "Polling lcores", "lcores", TRIP_CLIENT_HOME, home, 32),
+	KIND("lcore", "Polling lcores", "lcores", TRIP_CLIENT_HOME, home, 16),
 	KIND("each", "Counters by keys", "each", TRIP_CLIENT_EACH, each, 16),
 };
 

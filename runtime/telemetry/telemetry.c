@@ -230,6 +230,7 @@ list(const char *command, const char *params, struct rte_tel_data *data)
 static int
 sample(const struct asked *asked, uint32_t *scope, struct trip_snapshot *snapshot)
 {
+	uint64_t *values = snapshot->values;
 	struct trip_profile profile = {0};
 	int error = find(asked->domain, &profile.domain);
 
@@ -244,6 +245,11 @@ sample(const struct asked *asked, uint32_t *scope, struct trip_snapshot *snapsho
 					: &profile.domain->fid;
 	*scope = profile.scope;
 	trip_profile_sample(&profile, snapshot);
+	trip_profile_sample_spreads(&profile, &snapshot->spreads);
+	for (unsigned int i = 0; i < TRIP_CATALOGUE_VARS; i++)
+		if (trip_catalogue_vars[i].spread != TRIP_CATALOGUE_NO_SPREAD)
+			values[i] = trip_profile_of_spread(profile.domain, &trip_catalogue_vars[i],
+				&snapshot->spreads.of[trip_catalogue_vars[i].spread - 1]);
 	return 0;
 }
 

@@ -11,9 +11,10 @@ KINDS = {'cntr': ('counters', 'counters'), 'work': ('works', 'works'), 'flow': (
          'proc': ('processes', 'processes'), 'lcore': ('lcores', 'lcores'), 'domain': ('domains', 'domain')}
 
 
+QUANTILES = ('p50', 'p90', 'p99', 'p999', 'most')
 # What tripctl has by name, and these by id; what goes on between two looks; and what is cut here.
 OTHERWISE = ('counter', 'target', 'completion', 'packets_counter', 'bytes_counter', 'iterations', 'busy_iterations',
-             'longest_iteration_ns', 'age_ns', 'pattern')
+             'longest_iteration_ns', 'age_ns', 'pattern', *(f'detection_ns_{part}' for part in QUANTILES))
 
 
 class Telemetry:
@@ -94,6 +95,12 @@ def profiles_are_told(bed):
           whole['works_pending_now'] + whole['works_fired_total'] + whole['works_canceled_total'], 'what holds together')
     lcores = [telemetry.ask(f'/tripline/profile,,{i}') for i in range(2)]
     equal(sum(lcore['works_pending_now'] for lcore in lcores), 1, 'the lcores')
+    listed = telemetry.pages('lcore')
+    for name in 'overshoot', 'firing_ns', 'detection_ns':
+        for i, lcore in enumerate(lcores):
+            quantiles = [lcore[f'{name}_{part}'] for part in QUANTILES]
+            equal(quantiles, sorted(quantiles), f'quantiles of {name}')
+            assert {f'{name}_{part}' for part in QUANTILES} - {'overshoot_most'} < set(listed[i]), 'quantiles of lcores'
     assert set(lcores[0]) < set(whole) < set(meanings), 'variables'
 
 

@@ -87,6 +87,18 @@ check_meaning(const char *name, const char *meaning)
 		fail_msg("%s: the meaning is no short line", name);
 }
 
+/* "_ns_p99". */
+static void
+print_end(const struct trip_catalogue_var *var, enum trip_profile_unit unit, char *end, size_t size)
+{
+	int n = snprintf(
+		end, size, "%s%s", trip_catalogue_unit(unit), trip_catalogue_kind(var->kind));
+
+	if (var->kind == TRIP_PROFILE_QUANTILE)
+		snprintf(end + n, size - (size_t)n, "%u",
+			var->permille % 10 == 0 ? var->permille / 10 : var->permille);
+}
+
 static void
 a_name_says_kind_and_unit(void **state)
 {
@@ -95,14 +107,12 @@ a_name_says_kind_and_unit(void **state)
 		char end[32];
 
 		check_name(var->name);
-		snprintf(end, sizeof(end), "%s%s", trip_catalogue_unit(var->unit),
-			trip_catalogue_kind(var->kind));
+		print_end(var, var->unit, end, sizeof(end));
 		if (!ends_with(var->name, end))
 			fail_msg("%s does not end with %s", var->name, end);
 		/* Nor does it have a unit that is none of its. */
 		for (unsigned int unit = TRIP_PROFILE_NS; unit <= TRIP_PROFILE_BYTES; unit++) {
-			snprintf(end, sizeof(end), "%s%s", trip_catalogue_unit(unit),
-				trip_catalogue_kind(var->kind));
+			print_end(var, unit, end, sizeof(end));
 			if (unit != var->unit && ends_with(var->name, end))
 				fail_msg("%s is not measured so", var->name);
 		}
@@ -112,6 +122,26 @@ a_name_says_kind_and_unit(void **state)
 		check_name(trip_catalogue_events[i].name);
 		check_meaning(trip_catalogue_events[i].name, trip_catalogue_events[i].meaning);
 	}
+}
+
+/* A quantile, or the most, of one; and each has the same ones. */
+static void
+each_histogram_has_all_its_quantiles(void **state)
+{
+	unsigned int n[TRIP_CATALOGUE_DETECTION + 1] = {0};
+
+	for (unsigned int i = 0; i < TRIP_CATALOGUE_VARS; i++) {
+		const struct trip_catalogue_var *var = &trip_catalogue_vars[i];
+
+		assert_int_equal(var->kind == TRIP_PROFILE_QUANTILE,
+			var->permille > 0 && var->permille < 1000);
+		assert_int_equal(var->spread != TRIP_CATALOGUE_NO_SPREAD, var->permille > 0);
+		if (var->permille == 1000)
+			assert_int_equal(var->kind, TRIP_PROFILE_MOST);
+		n[var->spread] += var->kind == TRIP_PROFILE_QUANTILE;
+	}
+	for (unsigned int i = 1; i <= TRIP_CATALOGUE_DETECTION; i++)
+		assert_int_equal(n[i], 4);
 }
 
 static void
@@ -252,6 +282,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_that_of_its_number),
 		cmocka_unit_test(a_name_says_kind_and_unit),
+		cmocka_unit_test(each_histogram_has_all_its_quantiles),
 		cmocka_unit_test(numbers_and_names_are_unique),
 		cmocka_unit_test(what_succeeds_has_what_fails_beside_it),
 		cmocka_unit_test(an_event_is_the_growth_of_a_total),

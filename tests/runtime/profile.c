@@ -589,6 +589,114 @@ prof_06_to_look_is_not_to_read(void **state)
 	harness_cntr_close(cntr);
 }
 
+/* ---- histograms -------------------------------------------------------------------------------
+ */
+
+/* Of 100 items, 90 are passed by 3 each, and the others by 1000. */
+static void
+pass_by(struct trip_cntr *cntr, struct trip_cntr *sink)
+{
+	uint64_t sum = trip_cntr_read(cntr), fired = trip_cntr_read(sink);
+	struct trip_work work = harness_work(cntr, 0, TRIP_OP_CNTR_ADD);
+
+	work.op.cntr.cntr = sink;
+	work.op.cntr.value = 1;
+	for (unsigned int i = 1; i <= 100; i++) {
+		uint64_t past = i <= 90 ? 3 : 1000;
+
+		work.threshold = sum + 1;
+		sum += 1 + past;
+		(void)harness_queue(&work);
+		assert_int_equal(trip_cntr_add(cntr, 1 + past), 0);
+		harness_await(sink, fired + i, 0);
+	}
+}
+
+/* To an eighth, and not below. */
+static bool
+is_near_1000(uint64_t value)
+{
+	return value >= 1000 && value <= 1125;
+}
+
+static void
+expect_overshoots(struct trip_profile *profile)
+{
+	assert_int_equal(read_var(profile, TRIP_VAR_OVERSHOOT_P50), 3);
+	assert_int_equal(read_var(profile, TRIP_VAR_OVERSHOOT_P90), 3);
+	assert_true(is_near_1000(read_var(profile, TRIP_VAR_OVERSHOOT_P99)));
+	assert_true(is_near_1000(read_var(profile, TRIP_VAR_OVERSHOOT_P999)));
+	assert_int_equal(read_var(profile, TRIP_VAR_OVERSHOOT_MOST), 1000);
+}
+
+/* Each is at least as much as the one before. */
+static void
+expect_times(struct trip_profile *profile, uint32_t first)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		uint64_t value = read_var(profile, first + i);
+
+		assert_true(value >= last);
+		last = value;
+	}
+	assert_true(last > 0);
+}
+
+static void
+prof_06_quantiles_are_those_of_what_fired(void **state)
+{
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE), *sink = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_profile *domain = profile_open(trip_domain_fid(harness_domain)),
+			    *lcore = profile_open(trip_lcore_fid(harness_domain, 0));
+
+	assert_int_equal(trip_profile_reset(domain, 0), 0);
+	assert_int_equal(trip_profile_reset(lcore, 0), 0);
+	pass_by(cntr, sink);
+	harness_until(read_var(domain, TRIP_VAR_WORKS_FIRED_TOTAL) == 100);
+	expect_overshoots(domain);
+	expect_overshoots(lcore);
+	expect_times(domain, TRIP_VAR_DETECTION_NS_P50);
+	assert_int_equal(trip_profile_start_reads(lcore, 0), 0);
+	expect_times(lcore, TRIP_VAR_FIRING_NS_P50);
+	/* Of one snapshot, whatever comes. */
+	pass_by(cntr, sink);
+	pass_by(cntr, sink);
+	assert_int_equal(read_var(lcore, TRIP_VAR_WORKS_FIRED_TOTAL), 100);
+	expect_overshoots(lcore);
+	assert_int_equal(trip_profile_end_reads(lcore, 0), 0);
+	profile_close(lcore);
+	profile_close(domain);
+	harness_cntr_close(sink);
+	harness_cntr_close(cntr);
+}
+
+static void
+prof_07_quantiles_are_of_what_comes_behind_a_reset(void **state)
+{
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE), *sink = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_profile *profile = profile_open(trip_lcore_fid(harness_domain, 0)),
+			    *other = profile_open(trip_lcore_fid(harness_domain, 0));
+
+	assert_int_equal(trip_profile_reset(other, 0), 0);
+	pass_by(cntr, sink);
+	harness_until(read_var(other, TRIP_VAR_WORKS_FIRED_TOTAL) == 100);
+	assert_int_equal(trip_profile_reset(profile, 0), 0);
+	assert_int_equal(read_var(profile, TRIP_VAR_OVERSHOOT_P999), 0);
+	assert_int_equal(read_var(profile, TRIP_VAR_FIRING_NS_MOST), 0);
+	expect_overshoots(other);
+	pass_by(cntr, sink);
+	harness_until(read_var(profile, TRIP_VAR_WORKS_FIRED_TOTAL) == 100);
+	assert_int_equal(read_var(profile, TRIP_VAR_OVERSHOOT_P90), 3);
+	assert_true(is_near_1000(read_var(profile, TRIP_VAR_OVERSHOOT_P99)));
+	expect_overshoots(other);
+	profile_close(other);
+	profile_close(profile);
+	harness_cntr_close(sink);
+	harness_cntr_close(cntr);
+}
+
 /* ---- reset and close --------------------------------------------------------------------------
  */
 
@@ -691,6 +799,8 @@ const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(prof_06_snapshots_hold_together_under_load),
 	HARNESS_TEST(prof_06_nobody_waits_for_an_lcore_that_is_stopped),
 	HARNESS_TEST(prof_06_to_look_is_not_to_read),
+	HARNESS_TEST(prof_06_quantiles_are_those_of_what_fired),
+	HARNESS_TEST(prof_07_quantiles_are_of_what_comes_behind_a_reset),
 	HARNESS_TEST(prof_07_reset_is_that_of_one_profile),
 	HARNESS_TEST(prof_07_reset_leaves_the_object_alone),
 	HARNESS_TEST(prof_07_close_lets_go_of_the_object),

@@ -522,7 +522,7 @@ work_15_events_may_be_shorter(void **state)
 ENDS_WITH(trip_client_cntr, name);
 ENDS_WITH(trip_client_domain, may_command);
 ENDS_WITH(trip_client_flow, reserved);
-ENDS_WITH(trip_client_home, worst_overshoot);
+ENDS_WITH(trip_client_home, detection_ns);
 ENDS_WITH(trip_client_process, lcores);
 ENDS_WITH(trip_client_work, condition_until_time);
 ENDS_WITH(trip_cntr_attr, name);

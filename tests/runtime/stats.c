@@ -78,6 +78,18 @@ fill(struct trip_home *home, uint64_t more)
 	atomic_store(&home->iterations, 1000 * (n + 1) + more);
 }
 
+/* Each of a histogram's quantiles is another number, which none of the others has. */
+static void
+fill_spreads(struct trip_home *home)
+{
+	static const uint64_t times[] = {500, 400, 90, 9, 1};
+
+	for (unsigned int i = 0; i < TRIP_HOME_SPREADS; i++)
+		for (unsigned int k = 0; k < RTE_DIM(times); k++)
+			trip_spread_add(
+				&home->spreads[i], UINT64_C(1) << (4 + 12 * i + 2 * k), times[k]);
+}
+
 static void
 each_home_tells_all_of_its_statistics(void **state)
 {
@@ -150,6 +162,8 @@ open_domain(void **state)
 	assert_int_equal(trip_domain_open(&attr, &domain, NULL), 0);
 	for (unsigned int i = 0; i < HOMES; i++)
 		fill(domain->engine.homes[i], more[i]);
+	for (unsigned int i = 0; i < HOMES; i++)
+		fill_spreads(domain->engine.homes[i]);
 	return 0;
 }
 
@@ -157,8 +171,11 @@ static int
 close_domain(void **state)
 {
 	/* As they were. */
-	for (unsigned int i = 0; i < HOMES; i++)
+	for (unsigned int i = 0; i < HOMES; i++) {
 		domain->engine.homes[i]->stats = (struct trip_home_stats){0};
+		memset(domain->engine.homes[i]->spreads, 0,
+			TRIP_HOME_SPREADS * sizeof(struct trip_spread));
+	}
 	return trip_domain_close(domain);
 }
 

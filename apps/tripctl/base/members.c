@@ -394,6 +394,28 @@ tripctl_members_process(struct tripctl_sheet *sheet, const void *record)
 
 /* ---- lcores and the domain ----------------------------------------------------------------- */
 
+/* Of times its 99 % are in the table. */
+static void
+say_spread(struct tripctl_sheet *sheet, const char *heading, const char *name,
+	const struct trip_client_spread *spread)
+{
+	const struct {
+		const char *end;
+		uint64_t value;
+	} parts[] = {{"p50", spread->p50}, {"p90", spread->p90}, {"p99", spread->p99},
+		{"p999", spread->p999}, {"most", spread->most}};
+	/* What is the most of counts stands there by its old name. */
+	size_t n = heading != NULL ? 5 : 4;
+	char key[32], text[TRIPCTL_TEXT_NUMBER];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(key, sizeof(key), "%s_%s", name, parts[i].end);
+		tripctl_sheet_number(sheet, NULL, key, parts[i].value);
+	}
+	if (heading != NULL)
+		tripctl_sheet_cell(sheet, heading, "%s", tripctl_text_time(spread->p99, text));
+}
+
 void
 tripctl_members_home(struct tripctl_sheet *sheet, const void *record)
 {
@@ -417,6 +439,9 @@ tripctl_members_home(struct tripctl_sheet *sheet, const void *record)
 	tripctl_sheet_cell(
 		sheet, "LONGEST", "%s", tripctl_text_time(home->longest_iteration_ns, longest));
 	tripctl_sheet_number(sheet, "OVERSHOOT", "worst_overshoot", home->worst_overshoot);
+	say_spread(sheet, NULL, "overshoot", &home->overshoot);
+	say_spread(sheet, "FOUND P99", "detection_ns", &home->detection_ns);
+	say_spread(sheet, "FIRED P99", "firing_ns", &home->firing_ns);
 	tripctl_sheet_number(sheet, "REPAIRS", "scrub_repairs", home->scrub_repairs);
 	tripctl_sheet_number(sheet, NULL, "events_lost", home->events_lost);
 }
