@@ -71,6 +71,7 @@ struct rte_flow_item;
 struct rte_mbuf;
 struct trip_cntr;
 struct trip_each;
+struct trip_fid;
 
 /** What a key has of a packet; a packet that lacks any of its fields has no key, and is not seen.
  */
@@ -562,6 +563,10 @@ int trip_each_close(struct trip_each *each);
  *   0, or -EINVAL: an unknown `size`; -ESHUTDOWN (WAIT-12).
  */
 int trip_each_query(const struct trip_each *each, struct trip_each_info *info);
+
+/** A statement as an object of which trip_profile_open() opens a profile; of a handle of whichever
+ * process, which is not closed while there is one (-EBUSY). */
+struct trip_fid *trip_each_fid(struct trip_each *each);
 
 /**
  * Reads what has been counted of one key (EACH-01). Any thread, lock-free.

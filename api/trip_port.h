@@ -16,6 +16,7 @@ extern "C" {
 
 struct rte_mbuf;
 struct trip_domain;
+struct trip_fid;
 struct trip_port;
 
 /** What happens to a port. */
@@ -374,6 +375,13 @@ int trip_port_stopping(struct trip_port *port);
  *   The number of flows that have been lost, or -EDEADLK, -ENOTSUP as trip_port_stopping().
  */
 int trip_port_started(struct trip_port *port);
+
+/** A port, and one of its queues on which software counts, as objects of which trip_profile_open()
+ * opens a profile; of a handle of whichever process, which is not closed while there is one
+ * (-EBUSY). NULL: the domain has no such queue. */
+struct trip_fid *trip_port_fid(struct trip_port *port);
+struct trip_fid *trip_port_queue_fid(
+	struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
 
 #ifdef __cplusplus
 }

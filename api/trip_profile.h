@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Profiles: what polling lcores and counters have done, as variables that any process reads without
- * asking anybody, and events that tell of a change. Twins of libfabric's fi_profile_*; see
- * fi_profile(3).
+ * Profiles: what polling lcores, counters, ports and keys have done, as variables that any process
+ * reads without asking anybody, and events that tell of a change. Twins of libfabric's
+ * fi_profile_*; see fi_profile(3).
  *
  * A polling lcore publishes its variables together, at the end of each iteration of its loop that
  * is not idle. Whoever reads copies what was published last: no call here waits for an lcore, one
@@ -109,6 +109,51 @@ enum trip_profile_var {
 	TRIP_VAR_CNTR_THRESHOLD_NOW = 0x504,
 	TRIP_VAR_CNTR_FLOWS_NOW = 0x505,
 	TRIP_VAR_CNTR_VALUE_LIMIT = 0x506,
+	/* Of a port and of its queues: what bursts have shown to software. */
+	TRIP_VAR_PORT_PACKETS_TOTAL = 0x601,
+	TRIP_VAR_PORT_MATCHED_TOTAL = 0x602,
+	TRIP_VAR_PORT_DROPPED_TOTAL = 0x603,
+	TRIP_VAR_PORT_MALFORMED_TOTAL = 0x604,
+	/* Of a port: what its driver tells, and what has been done of it in hardware. */
+	TRIP_VAR_PORT_NIC_RX_TOTAL = 0x605,
+	TRIP_VAR_PORT_NIC_RX_MISSED_TOTAL = 0x606,
+	TRIP_VAR_PORT_NIC_RX_NO_MBUF_TOTAL = 0x607,
+	TRIP_VAR_PORT_NIC_RX_ERRORS_TOTAL = 0x608,
+	TRIP_VAR_PORT_NIC_TX_TOTAL = 0x609,
+	TRIP_VAR_PORT_NIC_TX_ERRORS_TOTAL = 0x60a,
+	TRIP_VAR_PORT_RULES_NOW = 0x60b,
+	TRIP_VAR_PORT_READINGS_TOTAL = 0x60c,
+	TRIP_VAR_PORT_READINGS_FAILED_TOTAL = 0x60d,
+	TRIP_VAR_PORT_READINGS_LATE_TOTAL = 0x60e,
+	TRIP_VAR_PORT_READINGS_PAST_TOTAL = 0x60f,
+	TRIP_VAR_PORT_READING_GAP_NS_MOST = 0x610,
+	TRIP_VAR_PORT_OPERATIONS_TOTAL = 0x611,
+	TRIP_VAR_PORT_OPERATIONS_FAILED_TOTAL = 0x612,
+	TRIP_VAR_PORT_RULES_RECREATED_TOTAL = 0x613,
+	TRIP_VAR_PORT_RULES_LOST_TOTAL = 0x614,
+	TRIP_VAR_PORT_STALE_TOTAL = 0x615,
+	TRIP_VAR_PORT_STALE_NOW = 0x616,
+	/* Of a statement that counts by keys. */
+	TRIP_VAR_EACH_PACKETS_TOTAL = 0x701,
+	TRIP_VAR_EACH_BYTES_TOTAL = 0x702,
+	TRIP_VAR_EACH_REFUSED_PACKETS_TOTAL = 0x703,
+	TRIP_VAR_EACH_REFUSED_BYTES_TOTAL = 0x704,
+	TRIP_VAR_EACH_REMAINDER_PACKETS_TOTAL = 0x705,
+	TRIP_VAR_EACH_REMAINDER_BYTES_TOTAL = 0x706,
+	TRIP_VAR_EACH_DROPPED_PACKETS_TOTAL = 0x707,
+	TRIP_VAR_EACH_DROPPED_BYTES_TOTAL = 0x708,
+	TRIP_VAR_EACH_ADMITTED_TOTAL = 0x709,
+	TRIP_VAR_EACH_EVICTED_TOTAL = 0x70a,
+	TRIP_VAR_EACH_EXPIRED_TOTAL = 0x70b,
+	TRIP_VAR_EACH_TRIPS_TOTAL = 0x70c,
+	TRIP_VAR_EACH_KEYS_NOW = 0x70d,
+	TRIP_VAR_EACH_PINNED_NOW = 0x70e,
+	TRIP_VAR_EACH_FLOOR_NOW = 0x70f,
+	TRIP_VAR_EACH_KEYS_LIMIT = 0x710,
+	TRIP_VAR_EACH_TABLE_BYTES_LIMIT = 0x711,
+	TRIP_VAR_EACH_RULE_CHANGES_TOTAL = 0x712,
+	TRIP_VAR_EACH_RULES_FAILED_TOTAL = 0x713,
+	TRIP_VAR_EACH_PASSED_OVER_TOTAL = 0x714,
 };
 
 /** Events: a variable has grown. Their numbers are none of variables. */
@@ -123,6 +168,10 @@ enum trip_profile_event {
 	/* Of a counter. */
 	TRIP_EVENT_CNTR_SUCCEEDED = 0x1007,
 	TRIP_EVENT_CNTR_FAILED = 0x1008,
+	/* Of a port. */
+	TRIP_EVENT_PORT_MISSED = 0x1009,
+	/* Of a statement that counts by keys. */
+	TRIP_EVENT_EACH_TRIPPED = 0x100a,
 };
 
 /** What the data of a variable or an event is. */
@@ -181,9 +230,12 @@ struct trip_fid *trip_domain_fid(struct trip_domain *domain);
 struct trip_fid *trip_lcore_fid(struct trip_domain *domain, uint32_t lcore);
 
 /**
- * Opens a profile of a domain, of a polling lcore, or of a counter (trip_cntr_fid()), in any
- * process that has it (PROF-01). Any thread. While it is open, its domain and its counter are not
- * closed (-EBUSY). An object may have any number of profiles, which know nothing of each other.
+ * Opens a profile of a domain, of a polling lcore, of a counter (trip_cntr_fid()), of a port
+ * (trip_port_fid()), of a queue of one (trip_port_queue_fid()), or of a statement that counts by
+ * keys (trip_each_fid()), in any process that has it (PROF-01). Any thread. While it is open, that
+ * and its domain are not closed (-EBUSY). What a NIC has counted, each process has its own driver
+ * tell: 0 where that cannot. An object may have any number of profiles, which know nothing of each
+ * other.
  *
  * @param flags
  *   0.

@@ -112,6 +112,16 @@ struct trip_function_slot {
 	void *arg;
 };
 
+/* What has been done of a port in hardware: that a worker has done, for whoever reads it. */
+struct trip_port_done {
+	_Alignas(64) _Atomic uint64_t rules, readings, late_readings, failed_readings,
+		longest_gap_tsc;
+	_Atomic uint64_t operations, failed_operations;
+	_Atomic uint64_t missed, worst_packets, worst_bytes;
+	_Atomic uint64_t lost, recreated, stale;
+	_Atomic bool stale_now;
+};
+
 struct trip_engine {
 	struct trip_home *homes[TRIP_HOMES_MAX];
 	uint32_t n_homes;
@@ -146,6 +156,8 @@ struct trip_engine {
 	struct trip_count_folded *folded;
 	/* Of the hardware engines of this process's ports, by port id; homes are the senders. */
 	_Atomic(struct trip_errand_desk *) desks[TRIP_PORTS_MAX];
+	/* By port, in memory that all processes have; NULL: nobody else reads it. */
+	struct trip_port_done *done;
 	/* Flows that these count, and the most that there were at once: refresher.h. */
 	_Atomic uint32_t n_counted, most_counted;
 	struct trip_function_slot *functions;

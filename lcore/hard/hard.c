@@ -152,7 +152,7 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 	atomic_store_explicit(
 		&hard->engine->flows[flow->index].fresh_tsc, now, memory_order_release);
 	show_action(hard, flow);
-	trip_engine_stat(&hard->stats.rules, 1);
+	trip_engine_stat(&hard->stats->rules, 1);
 	trip_horizon_add(&hard->horizon, flow->index, now);
 	return 0;
 }
@@ -172,7 +172,7 @@ static void
 finish_end(struct trip_hard *hard, struct trip_hard_flow *flow, bool had_rule)
 {
 	if (had_rule) {
-		trip_engine_stat(&hard->stats.rules, UINT64_MAX);
+		trip_engine_stat(&hard->stats->rules, UINT64_MAX);
 		trip_refresher_out(hard, flow);
 		if (flow->rule.shared != NULL && hard->lag.bound == 0)
 			(void)trip_sweep_read(hard, flow);
@@ -311,8 +311,8 @@ trip_hard_operate(struct trip_hard *hard, struct trip_hard_operation *ops, uint3
 	for (uint32_t i = 0; i < n; i++) {
 		if (ops[i].change != NULL)
 			finish(hard, &ops[i]);
-		trip_engine_stat(ops[i].result == 0 ? &hard->stats.operations
-						    : &hard->stats.failed_operations,
+		trip_engine_stat(ops[i].result == 0 ? &hard->stats->operations
+						    : &hard->stats->failed_operations,
 			1);
 	}
 }

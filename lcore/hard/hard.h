@@ -66,14 +66,6 @@ struct trip_hard_flow {
 	uint64_t out_pools;
 };
 
-struct trip_hard_stats {
-	_Atomic uint64_t rules, readings, late_readings, failed_readings, longest_gap_tsc;
-	_Atomic uint64_t operations, failed_operations;
-	_Atomic uint64_t missed, worst_packets, worst_bytes;
-	_Atomic uint64_t lost, recreated, stale;
-	_Atomic bool stale_now;
-};
-
 struct trip_hard_call {
 	/* On the worker: what the caller is told. */
 	int (*run)(struct trip_hard *hard, struct trip_hard_call *call);
@@ -175,7 +167,9 @@ struct trip_hard {
 	unsigned int still;
 	bool moved, has_moved;
 
-	alignas(64) struct trip_hard_stats stats;
+	/* Where other processes read it; written by the worker, and by what counts errands. */
+	struct trip_port_done *stats;
+	struct trip_port_done own;
 };
 
 /* Whose desk that is; NULL for none. */

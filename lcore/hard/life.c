@@ -47,7 +47,7 @@ lose(struct trip_hard *hard, struct trip_hard_flow *flow)
 	/* A shared counter may have more to show, until it is final. */
 	if (flow->rule.shared == NULL)
 		trip_sweep_finish(hard, flow);
-	trip_engine_stat(&hard->stats.lost, 1);
+	trip_engine_stat(&hard->stats->lost, 1);
 	atomic_store_explicit(&hard->engine->flows[flow->index].lost, true, memory_order_relaxed);
 	trip_source_fail(hard->engine, flow->index);
 }
@@ -121,7 +121,7 @@ take_out(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n, enu
 		leave_counter(hard, flows[i], handles);
 		trip_rule_forget(&hard->rules, &flows[i]->rule);
 		trip_refresher_out(hard, flows[i]);
-		trip_engine_stat(&hard->stats.rules, UINT64_MAX);
+		trip_engine_stat(&hard->stats->rules, UINT64_MAX);
 	}
 }
 
@@ -212,8 +212,8 @@ note_back(struct trip_hard *hard, struct trip_hard_flow *flow)
 	flow->out_tsc = 0;
 	flow->final = false;
 	flow->read_tsc = rte_rdtsc();
-	trip_engine_stat(&hard->stats.rules, 1);
-	trip_engine_stat(&hard->stats.recreated, 1);
+	trip_engine_stat(&hard->stats->rules, 1);
+	trip_engine_stat(&hard->stats->recreated, 1);
 	trip_horizon_add(&hard->horizon, flow->index, flow->read_tsc);
 }
 

@@ -150,7 +150,7 @@ note_cost(struct trip_hard *hard, uint64_t took)
 	if (!first)
 		took = RTE_MIN(took, 8 * hard->query_tsc);
 	hard->query_tsc = first ? took : hard->query_tsc - hard->query_tsc / 8 + took / 8;
-	if (first || trip_engine_stat_read(&hard->stats.readings) % 64 == 0)
+	if (first || trip_engine_stat_read(&hard->stats->readings) % 64 == 0)
 		publish_facts(hard);
 }
 
@@ -179,9 +179,9 @@ note_overshoot(struct trip_hard *hard, uint32_t index, const struct trip_count *
 	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 		views[kind].count += grew[kind];
 	trip_horizon_note(&hard->horizon, index, rte_rdtsc(), views);
-	trip_engine_stat_most(&hard->stats.missed, report->missed);
-	trip_engine_stat_most(&hard->stats.worst_packets, report->worst[TRIP_COUNT_KIND_PACKETS]);
-	trip_engine_stat_most(&hard->stats.worst_bytes, report->worst[TRIP_COUNT_KIND_BYTES]);
+	trip_engine_stat_most(&hard->stats->missed, report->missed);
+	trip_engine_stat_most(&hard->stats->worst_packets, report->worst[TRIP_COUNT_KIND_PACKETS]);
+	trip_engine_stat_most(&hard->stats->worst_bytes, report->worst[TRIP_COUNT_KIND_BYTES]);
 }
 
 void
@@ -249,15 +249,15 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	is_final = trip_refresher_is_final(hard, flow, began);
 	result = trip_rule_read(hard->port_id, &flow->rule, grew);
 	ended = rte_rdtsc();
-	trip_engine_stat(&hard->stats.readings, 1);
+	trip_engine_stat(&hard->stats->readings, 1);
 	note_cost(hard, ended - began);
 	if (result != 0) {
-		trip_engine_stat(&hard->stats.failed_readings, 1);
+		trip_engine_stat(&hard->stats->failed_readings, 1);
 		trip_horizon_put(&hard->horizon, flow->index, began + hard->period_tsc);
 		return result;
 	}
 	if (flow->read_tsc != 0)
-		trip_engine_stat_most(&hard->stats.longest_gap_tsc, began - flow->read_tsc);
+		trip_engine_stat_most(&hard->stats->longest_gap_tsc, began - flow->read_tsc);
 	flow->read_tsc = began;
 	flow->final = is_final;
 	trip_sweep_count(hard, flow, grew, began, true);
@@ -280,10 +280,10 @@ watch_period(const struct trip_hard *hard)
 static void
 set_stale(struct trip_hard *hard, bool stale)
 {
-	if (atomic_exchange_explicit(&hard->stats.stale_now, stale, memory_order_relaxed) == stale)
+	if (atomic_exchange_explicit(&hard->stats->stale_now, stale, memory_order_relaxed) == stale)
 		return;
 	if (stale)
-		trip_engine_stat(&hard->stats.stale, 1);
+		trip_engine_stat(&hard->stats->stale, 1);
 	trip_notice_forward(hard, stale ? TRIP_PORT_STALE : TRIP_PORT_FRESH);
 }
 
@@ -354,7 +354,7 @@ trip_sweep(struct trip_hard *hard, uint64_t now)
 		if (hard->burst_tsc == 0)
 			hard->burst_tsc = now;
 		if (now - due > RTE_MAX(hard->period_tsc, hard->lag.bound))
-			trip_engine_stat(&hard->stats.late_readings, 1);
+			trip_engine_stat(&hard->stats->late_readings, 1);
 		trip_sweep_read(hard, hard->flows[index]);
 	}
 	if (done > 0)

@@ -257,6 +257,9 @@ trip_hard_open(struct trip_hard **out, struct trip_engine *engine, uint16_t port
 		return -ENOMEM;
 	memset(hard, 0, sizeof(*hard));
 	hard->engine = engine;
+	/* Another one of this port has ended: it begins anew. */
+	hard->stats = engine->done != NULL ? &engine->done[port_id] : &hard->own;
+	memset(hard->stats, 0, sizeof(*hard->stats));
 	hard->port_id = hard->rules.port_id = port_id;
 	hard->flow_queue = flow_queue;
 	hard->batch = TRIP_BATCH_MAX;

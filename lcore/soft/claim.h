@@ -33,17 +33,30 @@
 #define TRIP_CLAIM_NONE 0
 #define TRIP_CLAIM_PRIMARY UINT32_MAX
 
+/* What bursts of a queue have seen, which the owner alone writes, by plain stores: packets; those
+ * that a rule took; that were dropped; and that end within a header that they begin. */
+struct trip_traffic {
+	_Atomic uint64_t packets, matched, dropped, broken;
+};
+
 struct trip_claim {
 	_Alignas(64) _Atomic uint64_t since;
 	/* 1 more than the number of an attached process, or one of the two above. */
 	_Atomic uint32_t owner;
+	struct trip_traffic traffic;
 };
+
+_Static_assert(sizeof(struct trip_claim) == 64, "a line of each queue");
 
 static inline void
 trip_claim_init(struct trip_claim *claim)
 {
 	atomic_init(&claim->since, TRIP_ERA_IDLE);
 	atomic_init(&claim->owner, TRIP_CLAIM_NONE);
+	atomic_init(&claim->traffic.packets, 0);
+	atomic_init(&claim->traffic.matched, 0);
+	atomic_init(&claim->traffic.dropped, 0);
+	atomic_init(&claim->traffic.broken, 0);
 }
 
 /* True where it is the caller's now, and was nobody's. */

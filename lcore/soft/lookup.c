@@ -17,7 +17,8 @@ trip_lookup_prefetch(struct rte_mbuf **pkts, uint32_t count)
 static inline __attribute__((always_inline)) void
 parse_packet(struct trip_lookup *lookup, uint32_t i)
 {
-	lookup->bytes[i] = trip_packet_parse(lookup->pkts[i], lookup->parsed, &lookup->fields[i]);
+	lookup->bytes[i] = trip_packet_parse_noting(
+		lookup->pkts[i], lookup->parsed, &lookup->fields[i], &lookup->others);
 }
 
 /* Not inline: its loop wants the registers that the masks' take. */

@@ -41,6 +41,7 @@ struct trip_lookup {
 	uint32_t count;
 	uint32_t parsed; /* TRIP_WANT_* that it was parsed with */
 	uint64_t asked;  /* tests whose answers are in its words */
+	uint32_t others; /* so many that may be broken were parsed */
 
 	/* What it found, for each packet: a lead as in tuple.h, or 0. */
 	uint32_t found[TRIP_LOOKUP_CHUNK];

@@ -238,6 +238,8 @@ trip_packet_ethernet(struct trip_packet_stack *stack, const struct rte_mbuf *mbu
 	stack->bits |= store_tags(&tags, stack->fields);
 	if (tags.has_type)
 		trip_packet_ip(stack, tags.type);
+	else
+		stack->bits |= TRIP_HAS_BROKEN;
 	return 4 * beside;
 }
 

@@ -97,6 +97,8 @@ enum trip_packet_place {
 #define TRIP_HAS_L4_SRC (1u << 25)  /* source port; ICMP code */
 #define TRIP_HAS_L4_DST (1u << 26)  /* destination port; SPI of ESP */
 #define TRIP_HAS_TCP_FLAGS (1u << 27)
+/* Of no pattern: it ends within a header that it begins, up to the ports. */
+#define TRIP_HAS_BROKEN (1u << 28)
 /* Only in the outer stack: */
 #define TRIP_HAS_MORE (1u << 30)
 #define TRIP_HAS_TUNNEL (1u << 31)
@@ -200,15 +202,19 @@ trip_packet_is_wanted(uint32_t wants, uint32_t bits, uint8_t port)
 				       trip_packet_tunnel_ports[port])));
 }
 
-/* As trip_packet_parse_any, inline for the packets that most packets are: gcc would call it. */
+/* As trip_packet_parse_any, inline for the packets that most packets are: gcc would call it. How
+ * many went the long way: others are not broken. */
 static __rte_always_inline uint32_t
-trip_packet_parse(const struct rte_mbuf *mbuf, uint32_t wants, struct trip_packet_fields *fields)
+trip_packet_parse_noting(const struct rte_mbuf *mbuf, uint32_t wants,
+	struct trip_packet_fields *fields, uint32_t *others)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	uint32_t ports, bits;
 
-	if (unlikely(!trip_packet_is_plain(mbuf, wants, data)))
+	if (unlikely(!trip_packet_is_plain(mbuf, wants, data))) {
+		++*others;
 		return trip_packet_parse_any(mbuf, wants, fields);
+	}
 	bits = trip_packet_l4_bits[data[23]];
 	ports = trip_packet_load32(data + 34);
 	if (unlikely(wants != 0) && trip_packet_is_wanted(wants, bits, data[36]))
@@ -226,6 +232,14 @@ trip_packet_parse(const struct rte_mbuf *mbuf, uint32_t wants, struct trip_packe
 	memcpy(fields->bytes + TRIP_PLACE_ETH_SRC, data + 6, 8);
 	fields->bytes[TRIP_PLACE_TCP_FLAGS] = data[47];
 	return mbuf->pkt_len;
+}
+
+static __rte_always_inline uint32_t
+trip_packet_parse(const struct rte_mbuf *mbuf, uint32_t wants, struct trip_packet_fields *fields)
+{
+	uint32_t others = 0;
+
+	return trip_packet_parse_noting(mbuf, wants, fields, &others);
 }
 
 #endif

@@ -67,6 +67,7 @@ trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, b
 		bits &= length >= 2 ? ~0u : ~TRIP_HAS_L4_SRC;
 		bits &= length >= 4 ? ~0u : ~TRIP_HAS_L4_DST;
 		bits &= ~TRIP_HAS_TCP_FLAGS;
+		bits |= length < 4 ? TRIP_HAS_BROKEN : 0;
 	}
 	stack->more |= (length >= 6 ? TRIP_MORE_L4_6 : 0) | (length >= 8 ? TRIP_MORE_L4_8 : 0) |
 		       (length >= 12 ? TRIP_MORE_L4_12 : 0);
@@ -102,6 +103,7 @@ read_ipv4(struct trip_packet_stack *stack)
 	bits |= length >= 10 ? TRIP_HAS_IP_PROTO : 0;
 	bits |= length >= 16 ? TRIP_HAS_IP_SRC : 0;
 	bits |= length >= 20 ? TRIP_HAS_IP_DST : 0;
+	bits |= length < 20 || header_length < 20 ? TRIP_HAS_BROKEN : 0;
 	stack->bits |= bits;
 	stack->more |= length >= 6 ? TRIP_MORE_IPV4_ID : 0;
 	if (length < 10)

@@ -97,7 +97,7 @@ trip_packet_ipv6(struct trip_packet_stack *stack)
 	bits |= length >= 7 ? TRIP_HAS_IP_PROTO : 0;
 	bits |= length >= 8 ? TRIP_HAS_IP_TTL : 0;
 	bits |= length >= 24 ? TRIP_HAS_IP_SRC : 0;
-	bits |= length >= 40 ? TRIP_HAS_IP_DST : 0;
+	bits |= length >= 40 ? TRIP_HAS_IP_DST : TRIP_HAS_BROKEN;
 	stack->bits |= bits;
 	if (length < 7)
 		return;

@@ -247,6 +247,7 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 	bool dropped;
 
 	search(queue, packet, &verdict);
+	queue->missed += verdict.best == 0 && verdict.actions == 0;
 	actions = verdict.actions | verdict.best_action;
 	dropped = (actions & TRIP_ACTION_DROP) != 0;
 	if (unlikely((actions & (TRIP_ACTION_POLICE | TRIP_ACTION_ALLOW)) != 0)) {
@@ -313,6 +314,8 @@ settle(struct trip_soft_queue *queue)
 			queue->touched_count = touched;
 			dropped |= (uint32_t)settle_one(queue, i) << i;
 			touched = queue->touched_count;
+		} else {
+			queue->missed++;
 		}
 	}
 	queue->touched_count = touched;
@@ -430,6 +433,38 @@ chunk_of(uint32_t n, uint32_t done)
 	return n - done < TRIP_LOOKUP_CHUNK ? n - done : TRIP_LOOKUP_CHUNK;
 }
 
+/* Of the chunk: some may be. */
+static __attribute__((noinline)) void
+note_broken(struct trip_soft_queue *queue)
+{
+	queue->lookup.others = 0;
+	for (uint32_t i = 0; i < queue->lookup.count; i++)
+		queue->broken += (queue->lookup.fields[i].halves[0] & TRIP_HAS_BROKEN) != 0;
+}
+
+static inline void
+add_traffic(_Atomic uint64_t *of, uint64_t n)
+{
+	/* Relaxed: each stands for itself, and has one writer. */
+	atomic_store_explicit(
+		of, atomic_load_explicit(of, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* Within the burst: who takes the queue over goes on from there. */
+static inline void
+note_traffic(struct trip_soft_queue *queue, uint16_t n, uint16_t kept)
+{
+	struct trip_traffic *traffic = queue->traffic;
+
+	if (unlikely(traffic == NULL))
+		return;
+	add_traffic(&traffic->packets, n);
+	add_traffic(&traffic->matched, n - queue->missed);
+	add_traffic(&traffic->dropped, (uint16_t)(n - kept));
+	if (unlikely(queue->broken != 0))
+		add_traffic(&traffic->broken, queue->broken);
+}
+
 /* The chunks of a burst. Code of its own for queues that count by keys, so that all others have no
  * instruction of that. */
 static inline __attribute__((always_inline)) uint16_t
@@ -437,6 +472,8 @@ sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n, const bo
 {
 	uint32_t done = 0, kept = 0, dropped, next;
 
+	queue->missed = 0;
+	queue->broken = 0;
 	for (; done < n; done += queue->lookup.count) {
 		queue->lookup.pkts = pkts + done;
 		queue->lookup.count = chunk_of(n, done);
@@ -445,6 +482,8 @@ sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n, const bo
 		trip_lookup_prefetch(pkts + next, chunk_of(n, next));
 		if (unlikely(queue->careful))
 			search_for_all(queue);
+		if (unlikely(queue->lookup.others != 0))
+			note_broken(queue);
 		dropped = settle(queue);
 		if (keys)
 			dropped |= count_keys(queue);
@@ -461,6 +500,7 @@ sort_and_count_keys(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint1
 	queue->lookup.sent |= trip_each_queue_begin(&queue->each, microseconds(queue));
 	kept = sort(queue, pkts, n, true);
 	queue->lookup.sent &= TRIP_WANT_SENT;
+	note_traffic(queue, n, kept);
 	end(queue);
 	return kept;
 }
@@ -469,6 +509,7 @@ uint16_t
 trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	const struct trip_table_view *view;
+	uint16_t kept = n;
 
 	if (n == 0)
 		return trip_each_queue_open(&queue->each) == 0 ? 0 : sweep_keys(queue);
@@ -478,10 +519,15 @@ trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n
 	if (unlikely(trip_each_queue_open(&queue->each) != 0))
 		return sort_and_count_keys(queue, pkts, n);
 	view = atomic_load_explicit(&queue->table->view, memory_order_acquire);
-	if (view->count > 0)
-		n = sort(queue, pkts, n, false);
+	if (view->count > 0) {
+		kept = sort(queue, pkts, n, false);
+	} else {
+		queue->missed = n;
+		queue->broken = 0;
+	}
+	note_traffic(queue, n, kept);
 	end(queue);
-	return n;
+	return kept;
 }
 
 uint16_t

@@ -46,6 +46,8 @@ struct trip_soft_shared {
 	/* [n_police] */
 	struct trip_police *police;
 	uint32_t n_police;
+	/* What its bursts have seen; NULL: nobody asks. */
+	struct trip_traffic *traffic;
 	/* What it counts by keys; NULL: nothing ever. */
 	struct trip_each_zone *each_zone;
 	struct trip_each_queue *each;
@@ -67,6 +69,9 @@ struct trip_soft_queue {
 	/* Where the table follows another process's rules; NULL: it has its own. */
 	struct trip_follow *follow;
 	struct trip_claim *claim;
+	struct trip_traffic *traffic;
+	/* Of the burst: packets that no rule took, and that are broken. */
+	uint32_t missed, broken;
 	bool careful; /* of the burst: the table is behind */
 	struct trip_each_poll each;
 	struct trip_lookup lookup;

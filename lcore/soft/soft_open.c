@@ -17,6 +17,7 @@ trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sen
 	queue->police_of = shared->police_of;
 	queue->police = shared->police;
 	queue->n_police = shared->n_police;
+	queue->traffic = shared->traffic;
 	queue->lookup.sent = sent ? TRIP_WANT_SENT : 0;
 	queue->each.zone = shared->each_zone;
 	queue->each.queue = shared->each;

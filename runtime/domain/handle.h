@@ -77,10 +77,13 @@ enum trip_fid_kind {
 	TRIP_FID_POLL_SET,
 	TRIP_FID_DOMAIN,
 	TRIP_FID_LCORE,
+	TRIP_FID_PORT,
+	TRIP_FID_QUEUE,
+	TRIP_FID_EACH,
 };
 
-/* What counters, sets, domains and their lcores have in common; trip_trywait() takes those that are
- * waited on. */
+/* What objects that have profiles, or are waited on, have in common; trip_trywait() takes those
+ * that are waited on. */
 struct trip_fid {
 	struct trip_domain *domain;
 	enum trip_fid_kind kind;

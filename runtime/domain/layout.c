@@ -211,11 +211,17 @@ police_of_offset(const struct trip_domain_attr *attr)
 	return police_offset(attr) + sizeof(struct trip_police) * attr->max_policed;
 }
 
-size_t
-trip_layout_flows_size(const struct trip_domain_attr *attr)
+static size_t
+done_offset(const struct trip_domain_attr *attr)
 {
 	return RTE_ALIGN_CEIL(
 		police_of_offset(attr) + sizeof(uint32_t) * attr->max_flows, RTE_CACHE_LINE_SIZE);
+}
+
+size_t
+trip_layout_flows_size(const struct trip_domain_attr *attr)
+{
+	return done_offset(attr) + sizeof(struct trip_port_done) * TRIP_PORTS_MAX;
 }
 
 /* Behind the counts are the moments. */
@@ -255,6 +261,7 @@ trip_layout_map_flows(
 	engine->police = (void *)((char *)flows + police_offset(attr));
 	engine->n_police = attr->max_policed;
 	engine->police_of = (void *)((char *)flows + police_of_offset(attr));
+	engine->done = (void *)((char *)flows + done_offset(attr));
 	engine->counts = counts;
 	engine->moments = (void *)((char *)counts + moments_offset(attr));
 }

@@ -106,6 +106,7 @@ take_handle(struct trip_domain *domain, const char *name, uint32_t n_ports)
 		return NULL;
 	}
 	each->domain = domain;
+	each->fid = (struct trip_fid){.domain = domain, .kind = TRIP_FID_EACH};
 	each->n_ports = n_ports;
 	strcpy(each->statement.name, name);
 	return each;
@@ -175,12 +176,21 @@ trip_each_find(struct trip_domain *domain, const char *name, struct trip_each **
 	return settle(each, domain->backend->each->find, out);
 }
 
+struct trip_fid *
+trip_each_fid(struct trip_each *each)
+{
+	return &each->fid;
+}
+
 int
 trip_each_close(struct trip_each *each)
 {
 	struct trip_domain *domain = each->domain;
 	int error = check_caller(domain, each->statement.name);
 
+	if (error == 0 && trip_fid_refs(&each->fid) > 0)
+		error = trip_error_set(EBUSY, "each \"%s\": %" PRIu32 " profiles are open",
+			each->statement.name, trip_fid_refs(&each->fid));
 	if (error == 0)
 		error = domain->backend->each->close(each);
 	if (error == 0)

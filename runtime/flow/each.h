@@ -19,6 +19,8 @@ struct trip_each_helper;
 /* A handle. In the primary the one that has opened a statement is among the domain's. */
 struct trip_each {
 	struct trip_domain *domain;
+	/* Of profiles. */
+	struct trip_fid fid;
 	uint32_t number;
 	/* It was found. */
 	bool found;

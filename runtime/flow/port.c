@@ -232,6 +232,7 @@ open_local(struct trip_domain *domain, uint16_t port_id, const struct trip_port_
 		free_port(port);
 		return error;
 	}
+	trip_port_fids(port);
 	*out = port;
 	return 0;
 }
@@ -337,6 +338,8 @@ trip_port_close(struct trip_port *port)
 {
 	int error = trip_detach_check(port->domain);
 
+	if (error == 0)
+		error = trip_port_check_fids(port);
 	return error != 0 ? error : port->domain->backend->port->close(port);
 }
 

@@ -20,6 +20,9 @@ struct trip_port_queue {
 	uint64_t stuck;
 	struct trip_soft_queue soft;
 	const struct rte_eth_rxtx_callback *callback;
+	/* Of profiles; and where what its bursts have seen is. */
+	struct trip_fid fid;
+	const struct trip_traffic *traffic;
 };
 
 /* What a port receives, or what it sends. */
@@ -40,6 +43,8 @@ struct trip_port_side {
 
 struct trip_port {
 	struct trip_domain *domain;
+	/* Of profiles. */
+	struct trip_fid fid;
 	uint16_t port_id;
 	enum trip_port_mode mode;
 	uint32_t n_flows;
@@ -82,6 +87,10 @@ struct trip_port_backend {
 };
 
 extern const struct trip_port_backend trip_port_local;
+
+/* It has its queues: there can be profiles of it and them; and whether there are. */
+void trip_port_fids(struct trip_port *port);
+int trip_port_check_fids(struct trip_port *port);
 
 /* A queue of a side that has a table. */
 void trip_port_queue_open(

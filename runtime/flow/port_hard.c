@@ -152,22 +152,22 @@ trip_port_hard_stats_read(struct trip_port *port, struct trip_port_stats *out)
 	if (hard == NULL)
 		return 0;
 	*out = (struct trip_port_stats){
-		.rules = trip_engine_stat_read(&hard->stats.rules),
-		.readings = trip_engine_stat_read(&hard->stats.readings),
-		.late_readings = trip_engine_stat_read(&hard->stats.late_readings),
-		.failed_readings = trip_engine_stat_read(&hard->stats.failed_readings),
-		.longest_gap_ns =
-			trip_engine_ns(engine, trip_engine_stat_read(&hard->stats.longest_gap_tsc)),
-		.missed = trip_engine_stat_read(&hard->stats.missed),
-		.worst_packets = trip_engine_stat_read(&hard->stats.worst_packets),
-		.worst_bytes = trip_engine_stat_read(&hard->stats.worst_bytes),
-		.operations = trip_engine_stat_read(&hard->stats.operations),
-		.failed_operations = trip_engine_stat_read(&hard->stats.failed_operations),
+		.rules = trip_engine_stat_read(&hard->stats->rules),
+		.readings = trip_engine_stat_read(&hard->stats->readings),
+		.late_readings = trip_engine_stat_read(&hard->stats->late_readings),
+		.failed_readings = trip_engine_stat_read(&hard->stats->failed_readings),
+		.longest_gap_ns = trip_engine_ns(
+			engine, trip_engine_stat_read(&hard->stats->longest_gap_tsc)),
+		.missed = trip_engine_stat_read(&hard->stats->missed),
+		.worst_packets = trip_engine_stat_read(&hard->stats->worst_packets),
+		.worst_bytes = trip_engine_stat_read(&hard->stats->worst_bytes),
+		.operations = trip_engine_stat_read(&hard->stats->operations),
+		.failed_operations = trip_engine_stat_read(&hard->stats->failed_operations),
 		.refused_operations = trip_engine_stat_read(&hard->desk.refused),
-		.lost = trip_engine_stat_read(&hard->stats.lost),
-		.recreated = trip_engine_stat_read(&hard->stats.recreated),
-		.stale = trip_engine_stat_read(&hard->stats.stale),
-		.stale_now = atomic_load_explicit(&hard->stats.stale_now, memory_order_relaxed),
+		.lost = trip_engine_stat_read(&hard->stats->lost),
+		.recreated = trip_engine_stat_read(&hard->stats->recreated),
+		.stale = trip_engine_stat_read(&hard->stats->stale),
+		.stale_now = atomic_load_explicit(&hard->stats->stale_now, memory_order_relaxed),
 	};
 	return 0;
 }

@@ -56,6 +56,47 @@ claim_of(const struct trip_port *port, const struct trip_port_side *side, uint32
 }
 
 void
+trip_port_fids(struct trip_port *port)
+{
+	port->fid = (struct trip_fid){.domain = port->domain, .kind = TRIP_FID_PORT};
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++)
+		for (uint32_t q = 0; q < port->sides[s].n_queues; q++) {
+			struct trip_port_queue *queue = &port->sides[s].queues[q];
+
+			queue->fid =
+				(struct trip_fid){.domain = port->domain, .kind = TRIP_FID_QUEUE};
+			queue->traffic = &claim_of(port, &port->sides[s], q)->traffic;
+		}
+}
+
+int
+trip_port_check_fids(struct trip_port *port)
+{
+	uint32_t n = trip_fid_refs(&port->fid);
+
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++)
+		for (uint32_t q = 0; q < port->sides[s].n_queues; q++)
+			n += trip_fid_refs(&port->sides[s].queues[q].fid);
+	return n == 0 ? 0
+		      : trip_error_set(EBUSY, "port %" PRIu16 ": %" PRIu32 " profiles are open",
+				port->port_id, n);
+}
+
+struct trip_fid *
+trip_port_fid(struct trip_port *port)
+{
+	return &port->fid;
+}
+
+struct trip_fid *
+trip_port_queue_fid(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue)
+{
+	return (unsigned int)direction < TRIP_PORT_SIDES && queue < port->sides[direction].n_queues
+		       ? &port->sides[direction].queues[queue].fid
+		       : NULL;
+}
+
+void
 trip_port_queue_open(struct trip_port *port, enum trip_flow_direction direction, uint32_t queue)
 {
 	struct trip_port_side *side = &port->sides[direction];
@@ -68,6 +109,7 @@ trip_port_queue_open(struct trip_port *port, enum trip_flow_direction direction,
 		.police_of = engine->police_of,
 		.police = engine->police,
 		.n_police = engine->n_police,
+		.traffic = &engine->claims[at].traffic,
 		.each_zone = engine->eaches,
 		.each = engine->eaches != NULL ? &engine->eaches->queues[at] : NULL,
 		.each_raise = raise_cntr,

@@ -25,6 +25,9 @@ enum trip_catalogue_scope {
 	TRIP_CATALOGUE_DOMAIN = 1u << 0,
 	TRIP_CATALOGUE_LCORE = 1u << 1,
 	TRIP_CATALOGUE_CNTR = 1u << 2,
+	TRIP_CATALOGUE_PORT = 1u << 3,
+	TRIP_CATALOGUE_QUEUE = 1u << 4,
+	TRIP_CATALOGUE_EACH = 1u << 5,
 };
 
 /* In place of the number of what goes wrong. */
@@ -63,8 +66,8 @@ struct trip_catalogue_event {
 	const char *name, *meaning;
 };
 
-#define TRIP_CATALOGUE_VARS 55
-#define TRIP_CATALOGUE_EVENTS 8
+#define TRIP_CATALOGUE_VARS 97
+#define TRIP_CATALOGUE_EVENTS 10
 
 extern const struct trip_catalogue_var trip_catalogue_vars[TRIP_CATALOGUE_VARS];
 extern const struct trip_catalogue_event trip_catalogue_events[TRIP_CATALOGUE_EVENTS];

@@ -65,6 +65,12 @@ extern _Thread_local const struct trip_snapshot *trip_profile_told_of;
 void trip_profile_sample(const struct trip_profile *profile, struct trip_snapshot *snapshot);
 void trip_profile_sample_spreads(const struct trip_profile *profile, struct trip_spreads *spreads);
 
+/* Likewise, of ports, queues, and statements that count by keys. */
+void trip_profile_sample_flows(const struct trip_profile *profile, struct trip_snapshot *snapshot);
+
+/* The place of a variable that the object has. */
+uint64_t *trip_profile_value(struct trip_snapshot *snapshot, uint32_t id, uint32_t scope);
+
 /* What a row of the catalogue is, that is of a histogram, by this one. */
 uint64_t trip_profile_of_spread(const struct trip_domain *domain,
 	const struct trip_catalogue_var *var, const struct trip_spread_copy *spread);

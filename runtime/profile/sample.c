@@ -65,9 +65,8 @@ static const struct of_domain {
 	{TRIP_VAR_PROCESSES_LIMIT, offsetof(struct trip_domain_attr, max_processes)},
 };
 
-/* The place of a variable that this object has; it has all that are put. */
-static uint64_t *
-value_of(struct trip_snapshot *snapshot, uint32_t id, uint32_t scope)
+uint64_t *
+trip_profile_value(struct trip_snapshot *snapshot, uint32_t id, uint32_t scope)
 {
 	return &snapshot->values[trip_catalogue_var_of(id, scope)];
 }
@@ -112,7 +111,7 @@ add_lcore(const struct trip_home *home, uint32_t scope, struct trip_snapshot *sn
 		*sum = trip_catalogue_vars[row].kind == TRIP_PROFILE_MOST ? RTE_MAX(*sum, value)
 									  : *sum + value;
 	}
-	age = value_of(snapshot, TRIP_VAR_SNAPSHOT_AGE_NS_NOW, scope);
+	age = trip_profile_value(snapshot, TRIP_VAR_SNAPSHOT_AGE_NS_NOW, scope);
 	if (now > words[WORD(moment_tsc)])
 		*age = RTE_MAX(*age, trip_engine_ns(home->engine, now - words[WORD(moment_tsc)]));
 }
@@ -121,7 +120,7 @@ static void
 add_domain(const struct trip_domain *domain, struct trip_snapshot *snapshot)
 {
 	for (unsigned int i = 0; i < RTE_DIM(of_domain); i++)
-		*value_of(snapshot, of_domain[i].id, TRIP_CATALOGUE_DOMAIN) =
+		*trip_profile_value(snapshot, of_domain[i].id, TRIP_CATALOGUE_DOMAIN) =
 			*(const uint32_t *)((const char *)&domain->attr + of_domain[i].offset);
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		add_lcore(domain->engine.homes[i], TRIP_CATALOGUE_DOMAIN, snapshot);
@@ -135,14 +134,23 @@ add_cntr(struct trip_cntr *cntr, struct trip_snapshot *snapshot)
 	struct trip_cell_sample sample;
 
 	trip_cntr_sample(cntr, &sample);
-	*value_of(snapshot, TRIP_VAR_CNTR_SUCCESS_TOTAL, scope) = sample.success;
-	*value_of(snapshot, TRIP_VAR_CNTR_ERROR_TOTAL, scope) = sample.error;
-	*value_of(snapshot, TRIP_VAR_CNTR_AGE_NS_NOW, scope) = trip_cntr_age(cntr);
-	*value_of(snapshot, TRIP_VAR_CNTR_THRESHOLD_NOW, scope) =
+	*trip_profile_value(snapshot, TRIP_VAR_CNTR_SUCCESS_TOTAL, scope) = sample.success;
+	*trip_profile_value(snapshot, TRIP_VAR_CNTR_ERROR_TOTAL, scope) = sample.error;
+	*trip_profile_value(snapshot, TRIP_VAR_CNTR_AGE_NS_NOW, scope) = trip_cntr_age(cntr);
+	*trip_profile_value(snapshot, TRIP_VAR_CNTR_THRESHOLD_NOW, scope) =
 		atomic_load_explicit(&cntr->cell->next, memory_order_relaxed);
-	*value_of(snapshot, TRIP_VAR_CNTR_FLOWS_NOW, scope) =
+	*trip_profile_value(snapshot, TRIP_VAR_CNTR_FLOWS_NOW, scope) =
 		atomic_load_explicit(cntr->flows, memory_order_relaxed);
-	*value_of(snapshot, TRIP_VAR_CNTR_VALUE_LIMIT, scope) = TRIP_CNTR_MAX;
+	*trip_profile_value(snapshot, TRIP_VAR_CNTR_VALUE_LIMIT, scope) = TRIP_CNTR_MAX;
+}
+
+static void
+add_other(const struct trip_profile *profile, struct trip_snapshot *snapshot)
+{
+	if (profile->scope == TRIP_CATALOGUE_CNTR)
+		add_cntr(trip_cntr_of(profile->fid), snapshot);
+	else
+		trip_profile_sample_flows(profile, snapshot);
 }
 
 void
@@ -151,11 +159,11 @@ trip_profile_sample(const struct trip_profile *profile, struct trip_snapshot *sn
 	struct trip_domain *domain = profile->domain;
 
 	memset(snapshot->values, 0, sizeof(snapshot->values));
-	if (profile->scope == TRIP_CATALOGUE_CNTR) {
-		add_cntr(trip_cntr_of(profile->fid), snapshot);
+	if (profile->scope != TRIP_CATALOGUE_DOMAIN && profile->scope != TRIP_CATALOGUE_LCORE) {
+		add_other(profile, snapshot);
 		return;
 	}
-	*value_of(snapshot, TRIP_VAR_ITERATION_NS_LIMIT, profile->scope) =
+	*trip_profile_value(snapshot, TRIP_VAR_ITERATION_NS_LIMIT, profile->scope) =
 		trip_launch_bound_ns(&domain->attr);
 	if (profile->scope == TRIP_CATALOGUE_DOMAIN)
 		add_domain(domain, snapshot);

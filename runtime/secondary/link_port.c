@@ -142,6 +142,7 @@ find(struct trip_domain *domain, uint16_t port_id, struct trip_port **out)
 		free(port);
 		return error;
 	}
+	trip_port_fids(port);
 	trip_domain_count(domain, &domain->n_ports, 1);
 	*out = port;
 	return 0;

@@ -359,7 +359,7 @@ the_version_moves_with_messages(void **state)
 		sizes = sizes * prime + trip_request_of(type)->size;
 	for (unsigned int i = 0; i < RTE_DIM(answers); i++)
 		sizes = sizes * prime + answers[i];
-	if (TRIP_PROTOCOL_VERSION != 23 || sizes != UINT64_C(0xf3530572ace3cfdc))
+	if (TRIP_PROTOCOL_VERSION != 24 || sizes != UINT64_C(0xf3530572ace3cfdc))
 		fail_msg("messages are of other sizes (0x%" PRIx64 "), or of version %d: "
 			 "TRIP_PROTOCOL_VERSION moves, and both stand here",
 			sizes, TRIP_PROTOCOL_VERSION);

@@ -215,7 +215,7 @@ an_event_is_the_growth_of_a_total(void **state)
 static void
 print_scopes(FILE *out, uint32_t scopes)
 {
-	static const char *const names[] = {"domain", "lcore", "counter"};
+	static const char *const names[] = {"domain", "lcore", "counter", "port", "queue", "each"};
 	const char *between = "";
 
 	for (unsigned int i = 0; scopes >> i != 0; i++) {

@@ -9,7 +9,7 @@
 
 #include "harness.h"
 
-#define DESCS 64
+#define DESCS 128
 
 static struct trip_profile *
 profile_open(struct trip_fid *fid)

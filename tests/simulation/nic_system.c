@@ -137,7 +137,7 @@ nic_note_progress(void)
 {
 	const struct trip_hard *hard = trip_hard_current;
 	bool looks = sim_look(true);
-	uint64_t done = atomic_load(&hard->desk.served) + atomic_load(&hard->stats.lost);
+	uint64_t done = atomic_load(&hard->desk.served) + atomic_load(&hard->stats->lost);
 	uint64_t turn = nic_turn();
 
 	(void)sim_look(looks);

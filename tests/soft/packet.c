@@ -351,6 +351,10 @@ check_prefix(const struct frame *frame, uint32_t length, uint32_t wants, const s
 
 	assert_int_equal(trip_packet_parse(mbuf, wants, &fields), length);
 	for (i = 0; i < count; i++) {
+		/* Each prefix up to the ports ends within a header, or where the next one is to
+		 * begin. */
+		if (there[i].bit == TRIP_HAS_L4_DST && length < there[i].from)
+			bits |= TRIP_HAS_BROKEN;
 		if (length < there[i].from)
 			continue;
 		bits |= there[i].bit;
