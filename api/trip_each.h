@@ -303,8 +303,9 @@ struct trip_each_attr {
 	const struct trip_each_member *members;
 	/**
 	 * Keys that are dropped by rules of the port's hardware, at most; 0: none. Each is a flow
-	 * of the domain's `max_flows`, without a name, and takes 64 bytes; each queue takes 4160. A
-	 * rule takes its packets from all else that counts: so the statement is alone on its port,
+	 * of the domain's `max_flows`, without a name, and takes 64 bytes; each queue takes 4160.
+	 * Where a counter ends with its rule (`trip_port_facts.indirect`), it is two while it comes
+	 * back: another rule takes over before the last reading. A rule takes its packets from all else that counts: so the statement is alone on its port,
 	 * which it has one of, and no flow is created there as long as it is open. It has no
 	 * pattern, one of its conditions drops, none has members, a key begin anew, a time for
 	 * which it is quiet, or a rate that is told `again`; and its keys are

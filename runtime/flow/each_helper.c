@@ -32,7 +32,7 @@
 #define WAITING_MIN 64u
 #define WAITING_OF_EACH 3u
 
-/* By how much counters lag: where it is not known, what is supposed. */
+/* By how much counters lag: where it is not known, what is supposed; and what becomes of them. */
 static void
 ask_facts(struct trip_each_helper *helper)
 {
@@ -42,6 +42,7 @@ ask_facts(struct trip_each_helper *helper)
 		return;
 	helper->lag = facts.refresh_lag_ns / 1000;
 	helper->lead = helper->lag * 3 / 2 + MARGIN_US;
+	helper->shares = facts.indirect;
 }
 
 /* ---- which keys -------------------------------------------------------------------------------

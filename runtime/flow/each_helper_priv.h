@@ -23,6 +23,7 @@ struct helped_key {
 	uint64_t had, came;
 	uint64_t seen_us; /* when something came of it */
 	struct trip_flow *flow;
+	struct trip_flow *above; /* passes its packets to software while its rule ends, or NULL */
 	uint64_t packets, bytes; /* by the last reading of its rule */
 	uint64_t handed_packets, handed_bytes;
 	/* When the last reading was made that was handed over. */
@@ -36,6 +37,7 @@ struct trip_each_helper {
 	trip_compat_thread thread;
 	_Atomic bool stop, settling, settled, done;
 	uint64_t now, lag, lead;
+	bool shares; /* counters outlive their rules */
 	uint64_t next_trip, change_us, retry_us, look_us;
 	uint32_t n_flows, n_keys;
 	struct helped_key keys[];

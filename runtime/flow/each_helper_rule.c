@@ -116,30 +116,31 @@ show(struct trip_each_helper *helper, struct helped_key *key)
 	atomic_store_explicit(&place->since, helper->now * 1000, memory_order_release);
 }
 
+/* Of a key, a rule that drops it, or one above that does not. */
 static int
-create(struct trip_each_helper *helper, struct helped_key *key)
+create(struct trip_each_helper *helper, struct helped_key *key, bool drops, struct trip_flow **flow)
 {
-	const struct trip_each_statement *statement = &helper->each->statement;
 	const struct trip_flow_attr attr = {sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW,
+		.priority = trip_each_rule_priority(helper->shares, drops),
 		.reason = "a key of an each is dropped"};
 	struct rte_flow_error error;
 	struct trip_each_rule rule;
 	const struct trip_flow_order order = {.attr = &attr,
 		.given = &attr,
 		.pattern = rule.items,
-		.actions = trip_each_rule_actions,
+		.actions = drops ? trip_each_rule_actions : NULL,
 		.error = &error,
 		.of_each = true};
 
-	if (!trip_each_rule_make(statement, (const uint8_t *)key->words, &rule))
+	if (!trip_each_rule_make(&helper->each->statement, (const uint8_t *)key->words, &rule))
 		return -ENOTSUP;
-	return trip_flow_local.create(helper->port, &order, &key->flow);
+	return trip_flow_local.create(helper->port, &order, flow);
 }
 
 static void
 put_in(struct trip_each_helper *helper, struct helped_key *key)
 {
-	int result = create(helper, key);
+	int result = create(helper, key, true, &key->flow);
 
 	if (result == -ENOTSUP) {
 		key->state = FREE;
@@ -172,9 +173,26 @@ trip_each_helper_put_in(struct trip_each_helper *helper)
 	return key != NULL;
 }
 
+/* A counter that goes with its rule is read before, and nothing may come to it then: software drops
+ * the key's packets, and counts them. Where that cannot be, `rules_failed` says so. */
 static void
-take_out(struct trip_each_helper *helper, struct helped_key *key)
+take_over(struct trip_each_helper *helper, struct helped_key *key)
 {
+	if (helper->shares)
+		return;
+	if (create(helper, key, false, &key->above) == 0) {
+		count_change(helper);
+		return;
+	}
+	key->above = NULL;
+	trip_each_helper_grow(&helper->help->failed, 1);
+}
+
+static void
+take_out(struct trip_each_helper *helper, struct helped_key *key, bool drops)
+{
+	if (drops)
+		take_over(helper, key);
 	trip_flow_hard.retire(key->flow);
 	count_change(helper);
 	key->state = OUT;
@@ -189,14 +207,16 @@ trip_each_helper_watch(struct trip_each_helper *helper, struct helped_key *key)
 	const uint64_t idle = helper->each->statement.idle + helper->lag;
 	struct trip_flow_count count;
 	struct trip_each_entry entry;
+	bool drops;
 
 	read_rule(helper, key, &count);
 	(void)hand_over(helper, key);
+	drops = count.fate == TRIP_FLOW_FATE_DROP;
 	entry = trip_each_sum(helper->each, key->words);
-	if (count.fate != TRIP_FLOW_FATE_DROP || helper->now - key->seen_us >= idle ||
+	if (!drops || helper->now - key->seen_us >= idle ||
 		trip_each_helper_lasts(helper, &entry) <= helper->lead ||
 		atomic_load_explicit(&helper->settling, memory_order_relaxed))
-		take_out(helper, key);
+		take_out(helper, key, drops);
 }
 
 /* Its rule is out: once its counter shows all, that is handed over. */
@@ -216,6 +236,11 @@ trip_each_helper_finish(struct trip_each_helper *helper, struct helped_key *key)
 	atomic_store_explicit(&place_of(helper, key->place)->since, 0, memory_order_release);
 	(void)trip_flow_local.destroy(key->flow);
 	key->flow = NULL;
+	if (key->above != NULL) {
+		(void)trip_flow_local.destroy(key->above);
+		count_change(helper);
+	}
+	key->above = NULL;
 	helper->n_flows--;
 	/* If it is held yet, and comes again, so does its rule. */
 	key->state = WAITING;

@@ -308,11 +308,20 @@ withdraw(const struct trip_each *each)
 	leave(each);
 }
 
+/* Whether counters of its port outlive their rules. */
+static bool
+shares_counters(const struct trip_each *each)
+{
+	struct trip_port_facts facts = {.size = sizeof(facts)};
+
+	return trip_port_facts(each->ports[0].port->port_id, &facts) == 0 && facts.indirect;
+}
+
 static int
 open_local(struct trip_each *each)
 {
 	struct trip_domain *domain = each->domain;
-	int error = trip_each_rule_check(each);
+	int error = trip_each_rule_check(each, shares_counters(each));
 
 	if (error != 0)
 		return error;

@@ -282,16 +282,15 @@ trip_each_rule_make(const struct trip_each_statement *statement, const uint8_t *
  */
 
 static int
-check_key(const struct trip_each_statement *statement, uint16_t port_id, const uint8_t *key)
+check_rule(const struct trip_each_statement *statement, uint16_t port_id,
+	const struct trip_each_rule *rule, bool shares, bool drops)
 {
-	const struct trip_flow_attr attr = {sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW};
+	const struct trip_flow_attr attr = {sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW,
+		.priority = trip_each_rule_priority(shares, drops)};
 	struct rte_flow_error error = {0};
-	struct trip_each_rule rule;
-	int result;
+	int result = trip_flow_validate(
+		port_id, &attr, rule->items, drops ? trip_each_rule_actions : NULL, NULL, &error);
 
-	(void)trip_each_rule_make(statement, key, &rule);
-	result = trip_flow_validate(
-		port_id, &attr, rule.items, trip_each_rule_actions, NULL, &error);
 	return result >= 0 ? 0
 			   : trip_error_set(-result,
 				     "each \"%s\": port %" PRIu16
@@ -300,9 +299,22 @@ check_key(const struct trip_each_statement *statement, uint16_t port_id, const u
 				     error.message != NULL ? error.message : strerror(-result));
 }
 
+static int
+check_key(const struct trip_each_statement *statement, uint16_t port_id, bool shares,
+	const uint8_t *key)
+{
+	struct trip_each_rule rule;
+	int result;
+
+	(void)trip_each_rule_make(statement, key, &rule);
+	result = check_rule(statement, port_id, &rule, shares, true);
+	return result == 0 && !shares ? check_rule(statement, port_id, &rule, shares, false)
+				      : result;
+}
+
 /* By a key of UDP, whose addresses of either version are of IPv4, or as they are. */
 static int
-check_form(const struct trip_each_statement *statement, uint16_t port_id, bool mapped)
+check_form(const struct trip_each_statement *statement, uint16_t port_id, bool shares, bool mapped)
 {
 	uint8_t key[TRIP_EACH_KEY_MAX] = {0}, *at = key;
 
@@ -315,23 +327,23 @@ check_form(const struct trip_each_statement *statement, uint16_t port_id, bool m
 			memset(at + 10, 0xff, 2);
 		at += trip_each_key_shape(field).bytes;
 	}
-	return check_key(statement, port_id, key);
+	return check_key(statement, port_id, shares, key);
 }
 
 static int
-check_forms(const struct trip_each_statement *statement, uint16_t port_id)
+check_forms(const struct trip_each_statement *statement, uint16_t port_id, bool shares)
 {
-	int error = check_form(statement, port_id, true);
+	int error = check_form(statement, port_id, shares, true);
 
 	/* Beside one of IPv4, they all are. */
 	if (error == 0 && !has_field(statement, TRIP_EACH_IPV4_SRC) &&
 		!has_field(statement, TRIP_EACH_IPV4_DST))
-		error = check_form(statement, port_id, false);
+		error = check_form(statement, port_id, shares, false);
 	return error;
 }
 
 int
-trip_each_rule_check(const struct trip_each *each)
+trip_each_rule_check(const struct trip_each *each, bool shares)
 {
 	const struct trip_each_statement *statement = &each->statement;
 
@@ -347,7 +359,7 @@ trip_each_rule_check(const struct trip_each *each)
 			"each \"%s\": its keys in hardware are those of one port, and it has "
 			"%" PRIu32,
 			statement->name, each->n_ports);
-	return check_forms(statement, each->ports[0].port->port_id);
+	return check_forms(statement, each->ports[0].port->port_id, shares);
 }
 
 int

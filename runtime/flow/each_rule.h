@@ -34,9 +34,17 @@ int trip_each_rule_plan(const struct trip_each_attr *attr, struct trip_each_stat
 bool trip_each_rule_make(const struct trip_each_statement *statement, const uint8_t *key,
 	struct trip_each_rule *rule);
 
-/* Whether it has one port, which takes rules of its keys, if any are to go to hardware: 0, or the
- * error of trip_each_open(). */
-int trip_each_rule_check(const struct trip_each *each);
+/* Its priority among those of its port: of one that drops, or of what takes over while that ends,
+ * which none needs whose counter is shared. */
+static inline uint32_t
+trip_each_rule_priority(bool shares, bool drops)
+{
+	return drops && !shares ? 1 : 0;
+}
+
+/* Whether it has one port, which takes rules of its keys, if any are to go to hardware, where rules
+ * share counters or not: 0, or the error of trip_each_open(). */
+int trip_each_rule_check(const struct trip_each *each, bool shares);
 
 /* Rules of hardware take their packets from all else that counts on a port: whether there is
  * nothing. 0, or the error. Under the control lock. */

@@ -41,7 +41,7 @@ what_is_refused_changes_nothing(void **state)
 			-ENOSPC, "--live-flows"},
 		{"apply f\neach k port 0 ipv4.src max 9 idle 1s hardware 99\nwhen k.packets >= 9 "
 		 "drop k\n",
-			-ENOSPC, "this takes 99 more"},
+			-ENOSPC, "this takes 198 more"},
 		{"remove wbe", -ENOENT,
 			"no 'count' rule, 'counter', 'quota', 'set' or 'each' is named 'wbe'"},
 		{"do drop wbe", -EINVAL, "did you mean 'web'?"},

@@ -48,3 +48,9 @@ trip_apply_each_bytes(const struct trip_rules_each *rule, uint32_t n_queues, boo
 	attr_of(rule, tells, &attr);
 	return trip_each_footprint(&attr, n_queues, &bytes) == 0 ? bytes : 0;
 }
+
+uint64_t
+trip_apply_each_flows(const struct trip_rules_each *rule)
+{
+	return UINT64_C(2) * rule->hardware;
+}

@@ -20,4 +20,7 @@ int trip_apply_each_check(const struct trip_rules_each *rule);
 /* What its tables, if that is 0, take of the domain's memory, on so many queues. */
 uint64_t trip_apply_each_bytes(const struct trip_rules_each *rule, uint32_t n_queues, bool tells);
 
+/* How many flows its keys in hardware are, at most. */
+uint64_t trip_apply_each_flows(const struct trip_rules_each *rule);
+
 #endif

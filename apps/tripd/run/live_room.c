@@ -7,6 +7,7 @@
 
 #include <trip.h>
 
+#include "apply/each.h"
 #include "apply/when.h"
 #include "exec.h"
 #include "live_change.h"
@@ -48,7 +49,7 @@ count_keys(const struct trip_rules *rules)
 	uint64_t n = 0;
 
 	for (unsigned int i = 0; i < rules->n_eaches; i++)
-		n += rules->eaches[i].count.gone ? 0 : rules->eaches[i].hardware;
+		n += rules->eaches[i].count.gone ? 0 : trip_apply_each_flows(&rules->eaches[i]);
 	return n;
 }
 
@@ -176,10 +177,10 @@ more_keys(const struct tripd_change *change)
 
 	for (unsigned int i = 0; i < change->next->n_eaches; i++) {
 		const struct trip_apply_step *step = &change->difference->eaches[i];
-		uint64_t next = change->next->eaches[i].hardware, has = 0;
+		uint64_t next = trip_apply_each_flows(&change->next->eaches[i]), has = 0;
 
 		if (step->what == TRIP_APPLY_CHANGE)
-			has = change->quota->rules->eaches[step->at].hardware;
+			has = trip_apply_each_flows(&change->quota->rules->eaches[step->at]);
 		else if (step->what != TRIP_APPLY_ADD)
 			continue;
 		n += next > has ? next - has : 0;

@@ -266,9 +266,8 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		attr->max_flows +=
 			tripd_plan_ports_of(plan, &rules->counts[i]) * rules->counts[i].n_patterns;
-	/* Its keys in hardware. */
 	for (unsigned int i = 0; i < rules->n_eaches; i++)
-		attr->max_flows += rules->eaches[i].hardware;
+		attr->max_flows += (uint32_t)trip_apply_each_flows(&rules->eaches[i]);
 	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		attr->max_works += trip_apply_when_works(rules, &rules->whens[i]);
 		attr->max_cntrs += trip_apply_when_is_gated(&rules->whens[i]);
