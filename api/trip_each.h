@@ -305,12 +305,12 @@ struct trip_each_attr {
 	 * Keys that are dropped by rules of the port's hardware, at most; 0: none. Each is a flow
 	 * of the domain's `max_flows`, without a name, and takes 64 bytes; each queue takes 4160.
 	 * Where a counter ends with its rule (`trip_port_facts.indirect`), it is two while it comes
-	 * back: another rule takes over before the last reading. A rule takes its packets from all else that counts: so the statement is alone on its port,
-	 * which it has one of, and no flow is created there as long as it is open. It has no
-	 * pattern, one of its conditions drops, none has members, a key begin anew, a time for
-	 * which it is quiet, or a rate that is told `again`; and its keys are
-	 * addresses, `proto` beside one, ports beside that, and `vlan.vid` where hardware takes a
-	 * tag as software does.
+	 * back: another rule takes over before the last reading. A rule takes its packets from all
+	 * else that counts: so the statement is alone on its port, which it has one of, and no flow
+	 * is created there as long as it is open. It has no pattern, one of its conditions drops,
+	 * none has members, a key begin anew, a time for which it is quiet, or a rate that is told
+	 * `again`; and its keys are addresses, `proto` beside one, ports beside that, and
+	 * `vlan.vid` where hardware takes a tag as software does.
 	 */
 	uint32_t hardware;
 	/** Rules that may come and go in a second; 0: 100. They are spread over it. Those that go
@@ -537,11 +537,11 @@ int trip_each_find(struct trip_domain *domain, const char *name, struct trip_eac
 /**
  * Brings all keys back from hardware for good, and returns when the tables have what was counted
  * there: before what is read last of a statement. Its queues are to be polled meanwhile. Any
- * thread, of the process that has opened it; at once where none is there.
+ * thread; at once where none is there.
  *
  * @return
- *   0, or -ETIMEDOUT: the tables did not take it in 10 s; -EDEADLK as trip_each_open(); -ESHUTDOWN
- *   (WAIT-12).
+ *   0, or -EINVAL: it was found, and whoever has opened it does that; -ETIMEDOUT: the tables did
+ *   not take it in 10 s; -EDEADLK as trip_each_open(); -ESHUTDOWN (WAIT-12).
  */
 int trip_each_settle(struct trip_each *each);
 

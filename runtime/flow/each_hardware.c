@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What readers find of keys in hardware, in any process. */
+#include <errno.h>
 #include <string.h>
 
 #include "domain/detach.h"
+#include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/each.h"
 #include "flow/each_helper.h"
@@ -80,5 +82,9 @@ trip_each_settle(struct trip_each *each)
 	int error =
 		trip_progress_check_named(each->domain, "each", each->statement.name, "settle it");
 
+	if (error == 0 && each->found)
+		error = trip_error_set(EINVAL,
+			"each \"%s\": who has found it does not settle it: who has opened it does",
+			each->statement.name);
 	return error == 0 ? trip_each_helper_settle(each) : error;
 }

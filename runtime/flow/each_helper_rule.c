@@ -96,17 +96,26 @@ choose(struct trip_each_helper *helper)
 	return best;
 }
 
+/* A free place; there are as many as there may be rules. Whoever has attached may have written
+ * anything. */
+static uint32_t
+find_place(const struct trip_each_helper *helper)
+{
+	uint32_t last = helper->each->statement.in_hardware - 1, at = 0;
+
+	while (at < last &&
+		atomic_load_explicit(&place_of(helper, at)->since, memory_order_relaxed) != 0)
+		at++;
+	return at;
+}
+
 static void
 show(struct trip_each_helper *helper, struct helped_key *key)
 {
 	struct trip_each_place *place;
 
-	/* There are as many places as there may be rules. */
-	key->place = 0;
-	do
-		place = place_of(helper, key->place++);
-	while (atomic_load_explicit(&place->since, memory_order_relaxed) != 0);
-	key->place--;
+	key->place = find_place(helper);
+	place = place_of(helper, key->place);
 	/* Partner: trip_each_help_read(). */
 	atomic_thread_fence(memory_order_release);
 	for (uint32_t i = 0; i < TRIP_EACH_KEY_WORDS; i++)

@@ -429,6 +429,8 @@ each_is_found_by_its_name(void **state)
 		assert_int_equal(trip_each_close(each), -EBUSY);
 		assert_int_equal(trip_port_close(port), -EBUSY);
 		assert_non_null(strstr(trip_error_message(), "1 statements"));
+		assert_int_equal(trip_each_settle(found), -EINVAL);
+		assert_int_equal(trip_each_settle(each), 0);
 	}
 	/* It has let go of that alone. */
 	assert_int_equal(trip_each_close(found), 0);

@@ -190,8 +190,8 @@ tripd_quota_keys_tripped(const struct tripd_quota *quota)
 	return false;
 }
 
-static void
-settle(const struct tripd_each *each)
+void
+tripd_quota_each_settle(const struct tripd_each *each)
 {
 	if (each->each != NULL && trip_each_settle(each->each) != 0)
 		tripd_fail(0, "warning: %s", trip_error_message());
@@ -201,7 +201,7 @@ void
 tripd_quota_eaches_settle(const struct tripd_quota *quota)
 {
 	for (unsigned int i = 0; i < quota->rules->n_eaches; i++)
-		settle(&quota->eaches[i]);
+		tripd_quota_each_settle(&quota->eaches[i]);
 }
 
 int
@@ -210,7 +210,7 @@ tripd_quota_each_close(struct tripd_quota *quota, unsigned int i)
 	struct tripd_each *each = &quota->eaches[i];
 	int ret;
 
-	settle(each);
+	tripd_quota_each_settle(each);
 	tripd_quota_keys_read_all(quota, i);
 	tripd_quota_each_info(each, &each->last);
 	tripd_samples_forget(quota->samples, i);

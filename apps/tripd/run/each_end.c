@@ -171,6 +171,8 @@ tripd_quota_each_end(struct tripd_quota *quota, unsigned int i)
 	struct ending ending = {.quota = quota, .each = i, .time_ns = now_ns(CLOCK_REALTIME)};
 	int ret = 0;
 
+	/* That takes as long as counters of hardware lag, and trips come meanwhile. */
+	tripd_quota_each_settle(&quota->eaches[i]);
 	if (quota->eaches[i].each != NULL) {
 		(void)tripd_quota_each_read(quota, ending.time_ns);
 		ret = note_all(&ending);

@@ -304,6 +304,7 @@ void tripd_quota_eaches_say(struct tripd_quota *quota);
 
 /* Keys that hardware drops come back for good, and their tables have what was counted there: as
  * long as queues are polled. */
+void tripd_quota_each_settle(const struct tripd_each *each);
 void tripd_quota_eaches_settle(const struct tripd_quota *quota);
 
 /* Closes one; what it has come to is kept. Returns what trip_each_close() does. */
