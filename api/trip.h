@@ -12,6 +12,7 @@
 #include <trip_error.h>
 #include <trip_flow.h>
 #include <trip_flow_item.h>
+#include <trip_metrics.h>
 #include <trip_poll.h>
 #include <trip_port.h>
 #include <trip_profile.h>

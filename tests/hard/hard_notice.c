@@ -64,6 +64,7 @@ static const char *const others[] = {
 	"trip_flow_reason",
 	"trip_flow_validate",
 	"trip_lcore_fid",
+	"trip_metrics_",
 	"trip_op_describe",
 	"trip_poll",
 	"trip_poll_add",

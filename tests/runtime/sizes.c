@@ -174,6 +174,20 @@ static struct trip_work work = {.threshold = 5, .op_type = TRIP_OP_CNTR_FILL};
 static const struct trip_condition condition = {
 	.kind = TRIP_CONDITION_IDLE, .when.idle.time = TRIP_CNTR_MAX};
 
+static const struct trip_metrics_attr metrics = {.max_cntrs = 5};
+
+static int
+tell_metrics(const void *attr)
+{
+	char *text;
+	size_t length;
+	int error = trip_metrics_text(harness_domain, attr, &text, &length);
+
+	if (error == 0)
+		free(text);
+	return error;
+}
+
 static int
 queue_condition(const void *given)
 {
@@ -210,6 +224,7 @@ static const struct given {
 	GIVEN(trip_flow_attr, flow, create_flow),
 	GIVEN(trip_domain_attr, domain, cost_domain),
 	GIVEN(trip_each_attr, each, cost_each),
+	GIVEN(trip_metrics_attr, metrics, tell_metrics),
 	GIVEN(trip_work, work, queue),
 	GIVEN(trip_condition, condition, queue_condition),
 };
@@ -542,6 +557,7 @@ ENDS_WITH(trip_each_info, passed_over);
 ENDS_WITH(trip_each_trip, reserved);
 ENDS_WITH(trip_flow_attr, reason);
 ENDS_WITH(trip_flow_count, police_burst_ms);
+ENDS_WITH(trip_metrics_attr, top);
 ENDS_WITH(trip_mutex_cond, cond);
 ENDS_WITH(trip_op_info, reserved);
 ENDS_WITH(trip_pair, condition);

@@ -144,6 +144,18 @@ open_domain(struct tripd_run *run)
 	return ret == 0 ? 0 : tripd_fail(TRIPD_EXIT_RUN, "%s", trip_error_message());
 }
 
+/* Once the rules are at work. */
+static int
+open_metrics(struct tripd_run *run)
+{
+	const struct trip_metrics_attr attr = {
+		.size = sizeof(attr), .listen = run->options->metrics};
+
+	if (attr.listen == NULL || trip_metrics_open(run->domain, &attr, &run->metrics) == 0)
+		return 0;
+	return tripd_fail(TRIPD_EXIT_RUN, "--metrics: %s", trip_error_message());
+}
+
 static void
 tell_command(void *arg, const char *line, size_t length, int result)
 {
@@ -282,7 +294,8 @@ tripd_run_start(struct tripd_run *run)
 		return TRIPD_EXIT_RUN;
 	tripd_tell_engines(run);
 	(void)tripd_exec_update(&run->exec);
-	return take_commands(run);
+	ret = open_metrics(run);
+	return ret == 0 ? take_commands(run) : ret;
 }
 
 static void
@@ -403,6 +416,8 @@ tripd_run_close(struct tripd_run *run, int code)
 	if (tripd_exporting_close(&run->exporting, &run->quota) != 0 && code == 0)
 		code = TRIPD_EXIT_RUN;
 	tripd_quota_close(&run->quota);
+	if (run->metrics != NULL)
+		trip_metrics_close(run->metrics);
 	if (run->domain != NULL)
 		left = trip_domain_close(run->domain);
 	if (left != 0 && left != -EBUSY)

@@ -35,6 +35,8 @@ struct tripd_run {
 	bool ports_configured;
 	struct rte_mempool *pool;
 	struct trip_domain *domain;
+	/* Or NULL. */
+	struct trip_metrics *metrics;
 	/* By port, as in the plan. */
 	struct tripd_link links[TRIPD_PORTS_MAX];
 	struct tripd_quota quota;

@@ -232,6 +232,10 @@ static const struct own_option all[] = {
 		"this group may change the rules by tripctl, too, beside root and the user of "
 		"tripd; unless --socket-group and --socket-mode say otherwise it gets the socket",
 		.take = take_control_group},
+	{"metrics", "WHERE",
+		"answer GET /metrics there, as OpenMetrics: ADDRESS:PORT, such as 127.0.0.1:9464, "
+		"or unix:PATH",
+		AT(metrics)},
 	{"live-flows", "N",
 		"room for so many flows of other processes, and of rules that come later; default "
 		"1024",

@@ -65,6 +65,8 @@ struct tripd_options {
 	/* The domain: NULL and 0 are the library's defaults, but the name is "tripd" then. */
 	const char *domain;
 	const char *socket;
+	/* Where metrics are asked for, or NULL. */
+	const char *metrics;
 	const char *socket_group;
 	/* Who may change the rules, too, or NULL. */
 	const char *control_group;
