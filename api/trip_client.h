@@ -277,7 +277,7 @@ struct trip_client_each {
 
 /** A key as text, with its end; and keys that one call of trip_client_top() has at most. */
 #define TRIP_CLIENT_KEY_MAX 128
-#define TRIP_CLIENT_TOP_MAX 92
+#define TRIP_CLIENT_TOP_MAX 88
 
 /** What has been counted of one key, as struct trip_each_entry has it. */
 struct trip_client_key {
@@ -291,6 +291,10 @@ struct trip_client_key {
 	char key[TRIP_CLIENT_KEY_MAX];
 	/** Since when a rule of hardware drops it, by the domain's clock; 0: none does. */
 	uint64_t hardware_ns;
+	/** Not 0: that is done to it by hand. */
+	uint32_t by_hand;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /**

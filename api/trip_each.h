@@ -49,6 +49,11 @@
  * dropped behind the end: by then software has all counts, and prolongs it as they say. Shorter
  * holds than three times that, and the lag, stay in software.
  *
+ * Somebody may hold a key by hand (`by_hand`, trip_each_hold()): drop it, or have it pass whatever
+ * conditions say, for a time or until it is let go; and let go what a trip has begun. As long as a
+ * key is held so, conditions that do something lasting wait: behind that its next packet trips
+ * by those that it is above still. All of it is told among the trips.
+ *
  * Which keys come and go is told where `events_kept` asks for it (EACH-05): each table numbers what
  * comes to it and goes from it, and keeps the last of these. Each of them is one event, once, also
  * where a process that counted was killed; the rest is what the numbers say is missing.
@@ -218,6 +223,8 @@ enum trip_each_op {
 	 * that. Takes 16 bytes of each key.
 	 */
 	TRIP_EACH_OP_POLICE,
+	/** It passes, whatever conditions say: by hand alone. */
+	TRIP_EACH_OP_PASS,
 };
 
 /**
@@ -283,7 +290,7 @@ struct trip_each_attr {
 	 * there are conditions. Each queue takes 80 bytes for each of them, and 104 where one
 	 * has `every` or `again` or has its key begin anew. */
 	uint32_t trips_kept;
-	/** When keys trip; NULL: never. */
+	/** When keys trip; NULL: by no condition. */
 	const struct trip_each_when *whens;
 	uint32_t n_whens;
 	/** Default: open. */
@@ -316,6 +323,12 @@ struct trip_each_attr {
 	/** Rules that may come and go in a second; 0: 100. They are spread over it. Those that go
 	 * are not held up, and those that come wait for them. 1 to 1,000,000. */
 	uint32_t hardware_changes;
+	/** Not 0: keys may be held by hand. Takes what a condition that drops does (`acts`), trips
+	 * (`trips_kept`, without conditions 64) of one queue more than there are, and 4224 bytes of
+	 * each queue. */
+	uint32_t by_hand;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** Keys of a statement in hardware, at most. */
@@ -351,6 +364,10 @@ struct trip_each_entry {
 	 * does. And what that has counted by its last reading: what of this has come to a table is
 	 * in `packets` and `bytes`. */
 	uint64_t hardware_ns, hardware_packets, hardware_bytes;
+	/** Not 0: what is done to it is so by hand. */
+	uint32_t by_hand;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** What a statement is, and what it has seen: sums over its tables. */
@@ -416,10 +433,17 @@ struct trip_each_info {
 	/** Rules that came and went; that the driver has refused; and trips of keys that were
 	 * passed over, as too many others were waiting, or no rule has such a key. */
 	uint64_t rule_changes, rules_failed, passed_over;
+	/** As given. */
+	uint32_t by_hand;
+	/** 0. */
+	uint32_t reserved_hand;
 };
 
 /** What a key has begun by a trip before has ended. */
 #define TRIP_EACH_TRIP_END (1u << 0)
+/** It was done by trip_each_hold(), or, with TRIP_EACH_TRIP_END, what that had begun has ended; the
+ * end of what a condition had begun is told as ever. */
+#define TRIP_EACH_TRIP_HAND (1u << 1)
 
 /** A key that has tripped, or for which that has ended. */
 struct trip_each_trip {
@@ -431,7 +455,8 @@ struct trip_each_trip {
 	uint64_t packets, bytes;
 	/** When, by the domain's clock, in nanoseconds; to the microsecond. */
 	uint64_t ns;
-	/** Which of the conditions. */
+	/** Which of the conditions; by hand, an enum trip_each_op, of which TRIP_EACH_OP_NONE says
+	 * that it was let go. */
 	uint32_t when;
 	/** The table whose packet it was: queues of the ports, in the order of those. */
 	uint32_t table;
@@ -444,8 +469,8 @@ struct trip_each_trip {
 	/** How many times of an `every` it stands for, the last of which is what was reached; else
 	 * 1. */
 	uint32_t times;
-	/** 0. */
-	uint32_t reserved;
+	/** By hand: the process that asked for it; else, and of its end, 0. */
+	uint32_t pid;
 };
 
 /** What became of a key. */
@@ -490,10 +515,10 @@ struct trip_each_event {
  * @param n_queues
  *   Queues of its ports, in its direction.
  * @return
- *   0, or -EINVAL: the key, `max`, `rank`, `idle_us`, `trips_kept`, `events_kept`, `full`,
- *   `hardware`, `hardware_changes`, a condition or what that does is none, or an unknown attribute
- *   `size`; -ENOTSUP: a second condition with a rate, conditions that do different things that
- *   last, or with `hardware` a key, a pattern or conditions that it does not go with.
+ *   0, or -EINVAL: the key, `reserved`, `max`, `rank`, `idle_us`, `trips_kept`, `events_kept`,
+ *   `full`, `hardware`, `hardware_changes`, a condition or what that does is none, or an unknown
+ *   attribute `size`; -ENOTSUP: a second condition with a rate, conditions that do different things
+ *   that last, or with `hardware` a key, a pattern or conditions that it does not go with.
  */
 int trip_each_footprint(const struct trip_each_attr *attr, uint32_t n_queues, uint64_t *bytes);
 
@@ -644,6 +669,45 @@ int trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_eac
  */
 int trip_each_events(const struct trip_each *each, uint32_t table, uint64_t from,
 	struct trip_each_event *events, size_t size, uint32_t count);
+
+/**
+ * Holds a key by hand, or lets it go, on all queues: each burst that begins after the return does
+ * so, in whichever process, and nothing waits for one. What held it before ends, which is told. A
+ * key that no table has is admitted, with nothing counted. One that is held stays (EACH-06), over
+ * any idle time, and where its poller is killed. Where hardware drops keys, one that is dropped by
+ * hand goes there as others do; one that is let go, or passes, leaves it within the refresh lag.
+ * That it was done is a trip with TRIP_EACH_TRIP_HAND, and so is the end of what this began: once,
+ * when its time is over, it is let go, or somebody holds the key anew; told by a table that has the
+ * key, so as its queue is polled. Any thread of any process that has the statement; takes a lock of
+ * the primary.
+ *
+ * @param key
+ *   As many bytes as the keys of the statement have.
+ * @param op
+ *   TRIP_EACH_OP_DROP; TRIP_EACH_OP_PASS; or TRIP_EACH_OP_NONE: it is let go, by whomever it is
+ *   held. Conditions judge it from then on by what it has: one that it is above, and has not
+ *   tripped by, trips with its next packet; a rate may, again.
+ * @param time_us
+ *   Microseconds, up to 2^48, by the domain's clock; 0: until it is let go. To let go, 0.
+ * @return
+ *   0, or -EINVAL: another `op`, or `time_us` is none; -ENOTSUP: the statement was opened without
+ *   `by_hand`; -ENOENT: to let go, and nothing is done to the key; -ENOSPC: a table has no entry
+ *   for the key, and as many as `max` are held; -EAGAIN: nobody has polled one of the queues since
+ *   64 calls; -EDEADLK as trip_each_open(); -ESHUTDOWN (WAIT-12). Then nothing has changed.
+ */
+int trip_each_hold(struct trip_each *each, const void *key, enum trip_each_op op, uint64_t time_us);
+
+/**
+ * Reads a key from its text, as trip_each_text() writes it. An address of which keys have the front
+ * may have its length behind it, or not; what is behind that front is 0. Any thread.
+ *
+ * @param[out] key
+ *   As many bytes as the keys of the statement have.
+ * @return
+ *   0, or -EINVAL: it is no key of the statement; the message says which field is none.
+ *   -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_parse(const struct trip_each *each, const char *text, void *key);
 
 /**
  * Writes a key as text: its fields with commas between them, "10.1.2.3", "10.1.2.0/24",

@@ -22,6 +22,7 @@ static const struct {
 	{"when", tripctl_when},
 	{"drop", tripctl_command},
 	{"pass", tripctl_command},
+	{"release", tripctl_command},
 	{"delete", tripctl_command},
 	{"apply", tripctl_command},
 	{"remove", tripctl_command},

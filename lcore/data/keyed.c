@@ -376,7 +376,7 @@ rebuild(struct trip_keyed *table, uint64_t now)
 	for (uint32_t entry = table->capacity; entry-- > 0;) {
 		const _Atomic uint64_t *at = keyed_entry(table, entry);
 
-		if (keyed_packets(keyed_load(&at[KEYED_PACKETS])) == 0) {
+		if (!keyed_lives(keyed_load(&at[KEYED_PACKETS]))) {
 			trip_keyed_room_free(table, entry);
 			continue;
 		}

@@ -71,6 +71,9 @@
  * it is round in a part of the shortest hold that whoever holds keys says, and passes blocks
  * without any.
  *
+ * By hand: a key may be admitted before it has a packet, so as to be held. It says then that it
+ * lives, and has none; all sums are as they were.
+ *
  * Memos: an entry may have words more for whoever judges keys, apart from all else. They are 0 as a
  * key comes, and written by him alone. Two things counting knows from them, so as to hand over no
  * packet in vain: from which count on a key is over a limit, where that is more than the limit;
@@ -100,7 +103,7 @@
  * error, mark and bucket, lie apart; where there is a rate, which each packet needs, with the rest.
  *
  * One writer: whoever polls the queue. Everybody else may read entries and totals. A writer that is
- * killed at any instruction leaves whole entries: an entry is alive when it has packets, which is
+ * killed at any instruction leaves whole entries: an entry is alive by its packets' word, which is
  * stored last; what moves to the remainder is noted before. Who counts next calls
  * trip_keyed_recover(), which finds the rest from that. Of the chunk under way some packets may not
  * have been counted, and of one of them the bytes alone. Whatever else a writer may have left in
@@ -142,7 +145,7 @@
 #define TRIP_KEYED_ITSELF 36864u
 /* Up to where the floor may rise, and packets of an entry: what comes above is the remainder's. */
 #define TRIP_KEYED_FLOOR_MAX ((UINT64_C(1) << 48) - 1)
-#define TRIP_KEYED_PACKETS_MAX ((UINT64_C(1) << 48) - 1)
+#define TRIP_KEYED_PACKETS_MAX ((UINT64_C(1) << 48) - 2)
 #define TRIP_KEYED_IDLE_MIN 320u
 #define TRIP_KEYED_IDLE_MAX (UINT64_C(1) << 48)
 #define TRIP_KEYED_BURST_MAX (UINT64_C(1) << 40)
@@ -171,6 +174,8 @@ enum trip_keyed_anew {
 /* Likewise, of one that is held: its packets pass, or do so up to a rate; else they are dropped. */
 #define TRIP_KEYED_PASSES 0x10u
 #define TRIP_KEYED_POLICED 0x08u
+/* Likewise: by nobody's limit, and no rate prolongs it. */
+#define TRIP_KEYED_BY_HAND 0x04u
 /* Held for ever; a hold of a time is shorter than that of which the hand has a notion. */
 #define TRIP_KEYED_EVER UINT64_MAX
 #define TRIP_KEYED_HOLD_ROUND_MAX (UINT64_C(1) << 32)
@@ -314,6 +319,10 @@ void trip_keyed_add(struct trip_keyed *table, const struct trip_keyed_sum *sum, 
 /* How many were added. Anybody may read it; and the writer, where that is garbage, says it. */
 uint64_t trip_keyed_added(const struct trip_keyed *table);
 void trip_keyed_skip_to(struct trip_keyed *table, uint64_t added);
+
+/* The entry of a key, which comes if it was not there, with nothing counted yet; TRIP_KEYED_NONE:
+ * there is no room now. */
+uint32_t trip_keyed_admit(struct trip_keyed *table, const uint64_t *key, uint64_t now);
 
 /* The entry of a key, or TRIP_KEYED_NONE. It is that key's until the next call that counts or
  * sweeps, and while it is marked. */

@@ -83,6 +83,8 @@ lasts_longer(const struct trip_keyed *table, uint32_t entry, uint64_t weight, bo
 	_Atomic uint64_t *window;
 	uint64_t told, came;
 
+	if ((keyed_mark(table, entry) & TRIP_KEYED_BY_HAND) != 0)
+		return false;
 	if (table->hold_of_rate == 0 || table->window == 0)
 		return rate && table->hold_of_rate != 0;
 	told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));

@@ -106,7 +106,8 @@ trip_keyed_add(struct trip_keyed *table, const struct trip_keyed_sum *sum, uint6
 		had = keyed_load(&at[KEYED_PACKETS]);
 		seen = sum->packets > 0 ? table->units : keyed_seen(had);
 		add_to(table, entry + 1,
-			(keyed_packets(had) + sum->packets) | seen << KEYED_SEEN_SHIFT,
+			keyed_packets_word(keyed_packets(had) + sum->packets) |
+				seen << KEYED_SEEN_SHIFT,
 			keyed_load(&at[KEYED_BYTES]) + sum->bytes);
 		trip_keyed_above_sum(table, entry,
 			table->cost_byte != 0 ? sum->bytes : sum->packets,

@@ -10,7 +10,7 @@ free_entries(const struct trip_keyed *table)
 	for (; next != 0 && count <= table->capacity; count++) {
 		const _Atomic uint64_t *at = keyed_entry(table, next - 1);
 
-		if (keyed_packets(keyed_load(&at[KEYED_PACKETS])) != 0)
+		if (keyed_lives(keyed_load(&at[KEYED_PACKETS])))
 			return UINT32_MAX;
 		next = (uint32_t)keyed_load(&at[KEYED_KEY]);
 	}
@@ -33,7 +33,7 @@ check_entries(const struct trip_keyed *table)
 	for (uint32_t entry = 0; entry < table->capacity; entry++) {
 		const _Atomic uint64_t *at = keyed_entry(table, entry);
 
-		if (keyed_packets(keyed_load(&at[KEYED_PACKETS])) == 0)
+		if (!keyed_lives(keyed_load(&at[KEYED_PACKETS])))
 			continue;
 		alive++;
 		packets += keyed_packets(keyed_load(&at[KEYED_PACKETS]));
@@ -72,7 +72,7 @@ check_blocks(const struct trip_keyed *table)
 		for (; entry < (i + 1) * KEYED_BLOCK && entry < table->capacity; entry++) {
 			uint64_t packets = keyed_load(&keyed_entry(table, entry)[KEYED_PACKETS]);
 
-			if (keyed_packets(packets) == 0)
+			if (!keyed_lives(packets))
 				continue;
 			held += keyed_is_held(table, entry);
 			if (keyed_mark(table, entry) == 0 && age <= table->idle_units &&
@@ -146,7 +146,7 @@ check_quiets(const struct trip_keyed *table)
 		uint64_t memo = keyed_load(keyed_seen_at(table, entry)), since;
 
 		since = trip_keyed_seen(memo);
-		if (keyed_packets(keyed_load(&at[KEYED_PACKETS])) == 0)
+		if (!keyed_lives(keyed_load(&at[KEYED_PACKETS])))
 			continue;
 		for (uint32_t i = 0; i < TRIP_KEYED_QUIETS; i++)
 			if (table->quiets[i] != UINT64_MAX &&

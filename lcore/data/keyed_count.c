@@ -103,13 +103,16 @@ add(struct counting *counting, const struct view view, uint32_t entry, uint32_t 
 {
 	_Atomic uint64_t *at = view.entries + (size_t)entry * view.stride;
 	uint32_t bytes = view.bytes[packet];
-	uint64_t had = keyed_load(&at[KEYED_PACKETS]), packets = keyed_packets(had) + 1;
+	uint64_t had = keyed_load(&at[KEYED_PACKETS]), packets = (had & KEYED_PACKETS_MASK) + 1;
 	uint64_t sum = keyed_load(&at[KEYED_BYTES]) + bytes;
 	uint32_t over = (packets >= view.limit_packets) | (sum >= view.limit_bytes), rate = 0;
 
 	if (__builtin_expect(packets > TRIP_KEYED_PACKETS_MAX, 0)) {
-		count_in_remainder(counting->table, bytes);
-		return;
+		if (packets <= KEYED_PACKETS_NONE) {
+			count_in_remainder(counting->table, bytes);
+			return;
+		}
+		packets = 1;
 	}
 	if (view.has_rate)
 		rate = leak(counting->table, view.empty, entry, had, bytes);
@@ -145,35 +148,74 @@ begin_memos(const struct trip_keyed *table, uint32_t entry, uint64_t now)
 		keyed_store(keyed_seen_at(table, entry), now);
 }
 
-static void
-admit(struct counting *counting, uint32_t packet)
+/* All of an entry that is about to live; TRIP_KEYED_NONE: there is no room. */
+static inline __attribute__((always_inline)) uint32_t
+enter(struct trip_keyed *table, const uint64_t *key, uint64_t hash, uint64_t now)
 {
-	struct trip_keyed *table = counting->table;
-	const uint64_t *key = &counting->view.keys[(size_t)packet * table->words];
 	uint32_t entry = trip_keyed_room_take(table);
 	_Atomic uint64_t *at, *rest;
 
-	if (entry == TRIP_KEYED_NONE) {
-		refuse(counting, packet);
-		return;
-	}
+	if (entry == TRIP_KEYED_NONE)
+		return entry;
 	at = keyed_entry(table, entry);
 	rest = keyed_rest(table, entry);
 	for (uint32_t i = 0; i < table->words; i++)
 		keyed_store(&at[KEYED_KEY + i], key[i]);
 	keyed_store(&at[KEYED_BYTES], 0);
-	keyed_store(&rest[KEYED_BUCKET], counting->view.empty);
+	keyed_store(&rest[KEYED_BUCKET], table->now * table->rate);
 	keyed_store(&rest[KEYED_ERROR], keyed_load(&table->floor) << KEYED_STATE_BITS);
 	if (__builtin_expect(table->memos != 0, 0))
-		begin_memos(table, entry, counting->above.now);
+		begin_memos(table, entry, now);
 	/* Before it lives: who has seen it among all entries finds it by its key, too. */
-	keyed_line_insert(table, counting->hashes[packet], entry);
+	keyed_line_insert(table, hash, entry);
 	if (__builtin_expect(table->notes != 0, 0))
 		trip_keyed_note_write(table, entry, TRIP_KEYED_CAME);
-	add(counting, counting->view, entry, packet, false);
+	return entry;
+}
+
+/* It lives. */
+static inline void
+come(struct trip_keyed *table)
+{
 	keyed_grow(&table->admitted, 1);
 	if (__builtin_expect(table->notes != 0, 0))
 		trip_keyed_note_show(table);
+}
+
+static void
+admit(struct counting *counting, uint32_t packet)
+{
+	struct trip_keyed *table = counting->table;
+	uint32_t entry = enter(table, &counting->view.keys[(size_t)packet * table->words],
+		counting->hashes[packet], counting->above.now);
+
+	if (entry == TRIP_KEYED_NONE) {
+		refuse(counting, packet);
+		return;
+	}
+	add(counting, counting->view, entry, packet, false);
+	come(table);
+}
+
+uint32_t
+trip_keyed_admit(struct trip_keyed *table, const uint64_t *key, uint64_t now)
+{
+	uint32_t entry;
+
+	(void)trip_keyed_sweep(table, now);
+	if (table->free < table->free_least)
+		trip_keyed_room_make(table, TRIP_KEYED_CHUNK);
+	entry = trip_keyed_find(table, key);
+	if (entry != TRIP_KEYED_NONE)
+		return entry;
+	entry = enter(table, key, trip_keyed_number(table, key), now);
+	if (entry == TRIP_KEYED_NONE)
+		return entry;
+	/* Release: as add() has it. */
+	keyed_publish(&keyed_entry(table, entry)[KEYED_PACKETS],
+		KEYED_PACKETS_NONE | (uint64_t)table->units << KEYED_SEEN_SHIFT);
+	come(table);
+	return entry;
 }
 
 /* Several packets may have one new key. */
@@ -244,7 +286,7 @@ count_present(
 		const uint64_t *key = &view.keys[(size_t)i * words];
 		uint32_t entry = counting->entries[i];
 		const _Atomic uint64_t *at = view.entries + (size_t)entry * view.stride;
-		uint64_t differ = keyed_packets(keyed_load(&at[KEYED_PACKETS])) == 0;
+		uint64_t differ = !keyed_lives(keyed_load(&at[KEYED_PACKETS]));
 
 		for (uint32_t k = 0; k < words; k++)
 			differ |= keyed_load(&at[KEYED_KEY + k]) ^ key[k];

@@ -67,7 +67,7 @@ is_over(const struct trip_keyed *table, uint32_t entry, uint64_t now)
 	const _Atomic uint64_t *at = keyed_entry(table, entry);
 
 	return keyed_load(&at[KEYED_BYTES]) >= KEYED_HELD && keyed_is_held(table, entry) &&
-	       keyed_packets(keyed_load(&at[KEYED_PACKETS])) != 0 &&
+	       keyed_lives(keyed_load(&at[KEYED_PACKETS])) &&
 	       keyed_load(keyed_hold(table, entry)) <= now;
 }
 
@@ -113,7 +113,7 @@ bucket_at(const struct trip_keyed *table, const uint64_t *key, uint64_t place)
 		return NULL;
 	other = (const struct trip_keyed *)((uintptr_t)table - table->own * table->pitch +
 					    which * table->pitch);
-	differ = keyed_packets(keyed_load(&keyed_entry(other, at)[KEYED_PACKETS])) == 0;
+	differ = !keyed_lives(keyed_load(&keyed_entry(other, at)[KEYED_PACKETS]));
 	for (uint32_t i = 0; i < table->words; i++)
 		differ |= keyed_load(&keyed_entry(other, at)[KEYED_KEY + i]) ^ key[i];
 	return differ == 0 ? &keyed_memos(other, at)[table->bucket - 1] : NULL;

@@ -89,7 +89,7 @@ trip_keyed_near(
 	for (end = end < table->capacity ? end : table->capacity; entry < end; entry++) {
 		uint64_t packets = keyed_load(&keyed_entry(table, entry)[KEYED_PACKETS]);
 
-		if (keyed_packets(packets) == 0 || !trip_keyed_is_near(table, entry))
+		if (!keyed_lives(packets) || !trip_keyed_is_near(table, entry))
 			continue;
 		keyed_key(table, entry, key);
 		(void)trip_keyed_come_close(close, keyed_hash(table->secret, key, table->words));
@@ -155,7 +155,7 @@ read_once(const struct trip_keyed *table, uint32_t entry, struct trip_keyed_entr
 	const _Atomic uint64_t *rest = keyed_rest(table, entry);
 	/* Acquire: what was written by then of memos. Partner: the release of whoever tells. */
 	uint64_t error = atomic_load_explicit(&rest[KEYED_ERROR], memory_order_acquire);
-	uint64_t again[TRIP_KEYED_WORDS_MAX];
+	uint64_t again[TRIP_KEYED_WORDS_MAX], now;
 
 	keyed_key(table, entry, reading->key);
 	reading->bytes = keyed_bytes(keyed_load(&at[KEYED_BYTES]));
@@ -175,8 +175,8 @@ read_once(const struct trip_keyed *table, uint32_t entry, struct trip_keyed_entr
 	 * the fence, if anything of it was before. */
 	atomic_thread_fence(memory_order_acquire);
 	keyed_key(table, entry, again);
-	return reading->packets != 0 &&
-	       keyed_packets(keyed_load(&at[KEYED_PACKETS])) >= reading->packets &&
+	now = keyed_load(&at[KEYED_PACKETS]);
+	return keyed_lives(packets) && keyed_lives(now) && keyed_packets(now) >= reading->packets &&
 	       keyed_error(table, entry) == reading->error &&
 	       memcmp(again, reading->key, table->words * sizeof(again[0])) == 0;
 }

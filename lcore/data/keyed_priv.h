@@ -35,6 +35,10 @@ enum keyed_word {
 	KEYED_KEY,
 };
 #define KEYED_SEEN_SHIFT 48u
+/* Packets of a key that is there and has had none, as it was admitted by hand: one more than a
+ * count of these has, so counting goes where it looks closer. */
+#define KEYED_PACKETS_MASK ((UINT64_C(1) << KEYED_SEEN_SHIFT) - 1)
+#define KEYED_PACKETS_NONE KEYED_PACKETS_MASK
 /* Above its bytes: it is held. */
 #define KEYED_HELD (UINT64_C(1) << 63)
 
@@ -224,10 +228,23 @@ keyed_grow(_Atomic uint64_t *word, uint64_t by)
 	keyed_store(word, keyed_load(word) + by);
 }
 
+static inline bool
+keyed_lives(uint64_t word)
+{
+	return (word & KEYED_PACKETS_MASK) != 0;
+}
+
 static inline uint64_t
 keyed_packets(uint64_t word)
 {
-	return word & TRIP_KEYED_PACKETS_MAX;
+	return (word & KEYED_PACKETS_MASK) != KEYED_PACKETS_NONE ? word & KEYED_PACKETS_MASK : 0;
+}
+
+/* Of a key that is there. */
+static inline uint64_t
+keyed_packets_word(uint64_t packets)
+{
+	return packets != 0 ? packets : KEYED_PACKETS_NONE;
 }
 
 static inline uint64_t

@@ -45,7 +45,7 @@ look(struct trip_keyed *table, uint32_t block, uint64_t now, uint32_t *entries)
 
 	end = end < table->capacity ? end : table->capacity;
 	for (; entry < end; entry++)
-		if (keyed_packets(keyed_load(&keyed_entry(table, entry)[KEYED_PACKETS])) != 0 &&
+		if (keyed_lives(keyed_load(&keyed_entry(table, entry)[KEYED_PACKETS])) &&
 			over(table, entry, now, &next) != 0)
 			entries[n++] = entry;
 	keyed_store(&keyed_quiets(table)[block], next);

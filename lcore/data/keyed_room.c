@@ -110,7 +110,7 @@ stay_idle(struct trip_keyed *table, uint32_t entry, uint64_t packets)
 	if (table->rate != 0)
 		(void)trip_keyed_empty(table, entry);
 	keyed_store(&keyed_entry(table, entry)[KEYED_PACKETS],
-		keyed_packets(packets) | seen << KEYED_SEEN_SHIFT);
+		(packets & KEYED_PACKETS_MASK) | seen << KEYED_SEEN_SHIFT);
 }
 
 /* Those of a block, which has any as far as it knows. Then it knows when it was seen that will be
@@ -126,7 +126,7 @@ expire_block(struct trip_keyed *table, uint32_t block, struct leaving *leaving)
 		uint64_t packets = keyed_load(&keyed_entry(table, entry)[KEYED_PACKETS]);
 		uint16_t age = keyed_age(table, keyed_seen(packets));
 
-		if (keyed_packets(packets) == 0)
+		if (!keyed_lives(packets))
 			continue;
 		if (!keyed_is_idle(table, packets)) {
 			oldest = age > oldest ? age : oldest;
@@ -237,13 +237,14 @@ struct hand {
 static inline bool
 leaves(struct trip_keyed *table, const struct hand hand)
 {
-	uint64_t packets = keyed_packets(keyed_load(&hand.at[KEYED_PACKETS]));
+	uint64_t packets = keyed_load(&hand.at[KEYED_PACKETS]);
 	uint64_t error = keyed_load(&hand.rest[KEYED_ERROR]), rank;
 	uint32_t bin;
 
-	if (packets == 0)
+	if (!keyed_lives(packets))
 		return false;
-	rank = keyed_weight(table, packets, keyed_bytes(keyed_load(&hand.at[KEYED_BYTES]))) +
+	rank = keyed_weight(table, keyed_packets(packets),
+		       keyed_bytes(keyed_load(&hand.at[KEYED_BYTES]))) +
 	       (error >> KEYED_STATE_BITS);
 	if (rank <= hand.floor && (uint8_t)(error >> KEYED_MARK_SHIFT) == 0)
 		return true;

@@ -8,9 +8,8 @@
 /* Held keys whose ends are told in one call. */
 #define ENDS 16u
 
-/* Of one of our entries, behind a chunk; false: it has none. */
-static bool
-take_entry(const struct each_bench *bench, struct each_judged *judged, uint32_t entry)
+bool
+trip_each_judge_entry(const struct each_bench *bench, struct each_judged *judged, uint32_t entry)
 {
 	*judged = (struct each_judged){.entry = entry};
 	if (!trip_keyed_read(bench->table, entry, &judged->own))
@@ -31,7 +30,7 @@ judge_ends(const struct trip_each_poll *poll, uint32_t which)
 		return false;
 	bench = trip_each_judge_bench(poll, which);
 	for (uint32_t i = 0; i < n; i++)
-		if (take_entry(&bench, &judged, entries[i]))
+		if (trip_each_judge_entry(&bench, &judged, entries[i]))
 			trip_each_hold_settle(&bench, &judged);
 	return n == ENDS;
 }
@@ -43,7 +42,7 @@ trip_each_judge_added(const struct trip_each_poll *poll, uint32_t which, const u
 	uint32_t entry = trip_keyed_find(bench.table, key);
 	struct each_judged judged;
 
-	if (entry != TRIP_KEYED_NONE && take_entry(&bench, &judged, entry))
+	if (entry != TRIP_KEYED_NONE && trip_each_judge_entry(&bench, &judged, entry))
 		trip_each_judge_key(&bench, &judged);
 }
 
@@ -62,7 +61,7 @@ judge_quiet(const struct trip_each_poll *poll, uint32_t which)
 		return false;
 	bench = trip_each_judge_bench(poll, which);
 	for (uint32_t i = 0; i < n; i++) {
-		if (take_entry(&bench, &judged, entries[i]))
+		if (trip_each_judge_entry(&bench, &judged, entries[i]))
 			trip_each_judge_key(&bench, &judged);
 		/* Who is killed before that has it found again, and told. */
 		trip_keyed_quiet_looked(table, entries[i], poll->now);
@@ -74,7 +73,7 @@ bool
 trip_each_judge_behind(const struct trip_each_poll *poll, uint32_t which)
 {
 	const struct trip_each_statement *statement = &poll->zone->statements[which];
-	bool more = statement->holds != 0 && judge_ends(poll, which);
+	bool more = (statement->holds != 0 || statement->hands) && judge_ends(poll, which);
 
 	return (statement->quiet != 0 && judge_quiet(poll, which)) || more;
 }
@@ -140,10 +139,12 @@ trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which)
 	has_last = told && trip_each_ring_last(&bench.at, bench.own, &last);
 	trip_each_judge_raise(&bench, trip_each_ring_trips(&bench.at));
 	for (uint32_t entry = 0; entry < n; entry++) {
-		if (!take_entry(&bench, &judged, entry))
+		if (!trip_each_judge_entry(&bench, &judged, entry))
 			continue;
 		how = has_last && memcmp(last.key, judged.key, sizeof(last.key)) == 0 ? &last
 										      : NULL;
+		if (trip_each_hand_recover(&bench, &judged, told))
+			continue;
 		if (judged.own.telling != 0 && !trip_each_hold_recover(&bench, &judged, told, how))
 			recover_told(&bench, &judged, told, how);
 		if (may_have_reached(&bench, &judged))

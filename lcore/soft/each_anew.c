@@ -23,7 +23,7 @@ static void
 begin_anew(const struct each_bench *bench, struct each_judged *judged, uint64_t life,
 	uint64_t packets, uint64_t bytes)
 {
-	if (judged->own.mark != 0 && judged->in_chunk != 0) {
+	if (judged->own.mark != 0 && !each_is_by_hand(&judged->own) && judged->in_chunk != 0) {
 		*bench->chunk->dropped &= ~judged->in_chunk;
 		judged->done = 0;
 	}

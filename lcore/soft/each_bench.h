@@ -10,6 +10,10 @@
  * process has written is in the way, that never ends; its next packet is another chance. */
 #define EACH_LOOKS 1024u
 
+/* Of the mark of an entry that is held: that it is, and whether it tells the end. */
+#define EACH_MARK_HELD 0x80u
+#define EACH_MARK_OWNED 0x40u
+
 /* A queue, and a statement of it. */
 struct each_bench {
 	const struct trip_each_poll *poll;
@@ -104,7 +108,18 @@ each_is_held(const struct each_bench *bench, const struct trip_keyed_entry *read
 	return reading->mark != 0 && reading->hold > bench->poll->now;
 }
 
+/* As its mark says, be its time over or not. */
+static inline bool
+each_is_by_hand(const struct trip_keyed_entry *reading)
+{
+	return (reading->mark & TRIP_KEYED_BY_HAND) != 0;
+}
+
 struct each_bench trip_each_judge_bench(const struct trip_each_poll *poll, uint32_t which);
+
+/* One of our entries, behind a chunk; false: there is none. */
+bool trip_each_judge_entry(
+	const struct each_bench *bench, struct each_judged *judged, uint32_t entry);
 
 /* A key of which something was counted, or is to be told. */
 void trip_each_judge_key(const struct each_bench *bench, struct each_judged *judged);
@@ -187,12 +202,25 @@ void trip_each_hold_join(const struct each_bench *bench, struct each_judged *jud
 /* The key of our entry is held no more, unless others hold it still. */
 void trip_each_hold_settle(const struct each_bench *bench, struct each_judged *judged);
 
-/* The key of our entry passes now, whatever others say. */
+/* The key of our entry passes now, whatever others say, unless it is held by hand; and it is let go
+ * by whatever condition held it. */
 void trip_each_hold_pass(const struct each_bench *bench, struct each_judged *judged);
+void trip_each_hold_let_go(const struct each_bench *bench, struct each_judged *judged);
+
+/* Our entry is held no more, and nothing is told of that. */
+void trip_each_hold_release(const struct each_bench *bench, struct each_judged *judged);
 
 /* What the last writer has left: `told`: what it was telling; `last`: how, NULL: nobody knows.
  * False: it was no end. */
 bool trip_each_hold_recover(const struct each_bench *bench, struct each_judged *judged, bool told,
 	const struct trip_each_told *last);
+
+/* ---- each_hand.c ---- */
+
+/* Our entry is held by hand no more, which its owner tells. */
+void trip_each_hand_end(const struct each_bench *bench, struct each_judged *judged);
+
+/* As trip_each_hold_recover(). */
+bool trip_each_hand_recover(const struct each_bench *bench, struct each_judged *judged, bool told);
 
 #endif

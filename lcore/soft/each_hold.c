@@ -2,17 +2,16 @@
 /* Keys that are held as a trip says, and when that ends: each_judge.h says who does what. */
 #include "each_bench.h"
 
-/* Of an entry that is held: that it is, whether it tells the end, and by which condition. */
-#define MARK_HELD 0x80u
-#define MARK_OWNED 0x40u
+/* Of an entry that is held: by which condition. */
 #define MARK_WHEN TRIP_KEYED_MARK_BY
 
 /* And what is done to it. */
 #define MARK_DOES (TRIP_KEYED_PASSES | TRIP_KEYED_POLICED)
 
 _Static_assert(TRIP_EACH_WHENS_MAX - 1 == MARK_WHEN, "any condition");
-_Static_assert(
-	((MARK_HELD | MARK_OWNED | MARK_WHEN) & (MARK_DOES | TRIP_KEYED_STAYS)) == 0, "a bit each");
+_Static_assert(((EACH_MARK_HELD | EACH_MARK_OWNED | MARK_WHEN | TRIP_KEYED_BY_HAND) &
+		       (MARK_DOES | TRIP_KEYED_STAYS)) == 0,
+	"a bit each");
 
 static void
 hold(const struct each_bench *bench, struct each_judged *judged, uint64_t until, uint8_t mark)
@@ -117,13 +116,15 @@ trip_each_hold_begin(const struct each_bench *bench, struct each_judged *judged,
 		return;
 	if (!each_is_held(bench, &judged->own))
 		begin(bench, judged, judged->held != 0 ? judged->bucket : 0);
-	hold(bench, judged, until, (uint8_t)(MARK_HELD | MARK_OWNED | does_of(bench) | when));
+	hold(bench, judged, until,
+		(uint8_t)(EACH_MARK_HELD | EACH_MARK_OWNED | does_of(bench) | when));
 }
 
 void
 trip_each_hold_disown(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
-	if (judged->own.mark == 0 || (judged->own.mark & MARK_WHEN) != when)
+	if (judged->own.mark == 0 || each_is_by_hand(&judged->own) ||
+		(judged->own.mark & MARK_WHEN) != when)
 		return;
 	/* Both have begun: they take from the bucket of who has told. */
 	if (bench->statement->bucket != 0 && bench->close != NULL) {
@@ -131,11 +132,11 @@ trip_each_hold_disown(const struct each_bench *bench, struct each_judged *judged
 		struct each_judged now = *judged;
 
 		trip_each_judge_look(bench, &now);
-		if ((now.held_by & MARK_OWNED) != 0 && now.held != 0 &&
+		if ((now.held_by & EACH_MARK_OWNED) != 0 && now.held != 0 &&
 			judged->own.memos[bench->statement->bucket] == 0)
 			begin(bench, judged, now.bucket);
 	}
-	hold(bench, judged, judged->own.hold, judged->own.mark & (uint8_t)~MARK_OWNED);
+	hold(bench, judged, judged->own.hold, judged->own.mark & (uint8_t)~EACH_MARK_OWNED);
 }
 
 void
@@ -145,7 +146,7 @@ trip_each_hold_join(const struct each_bench *bench, struct each_judged *judged)
 		return;
 	begin(bench, judged, judged->bucket);
 	hold(bench, judged, judged->held,
-		MARK_HELD | (judged->held_by & MARK_WHEN) | does_of(bench));
+		EACH_MARK_HELD | (judged->held_by & MARK_WHEN) | does_of(bench));
 	trip_each_hold_do(bench, judged, judged->in_chunk);
 }
 
@@ -155,15 +156,15 @@ tell_end(const struct each_bench *bench, struct each_judged *judged)
 {
 	uint32_t when = judged->own.mark & MARK_WHEN;
 
-	if ((judged->own.mark & MARK_OWNED) == 0 || (judged->own.told & each_bit_of(when)) == 0 ||
-		when >= bench->statement->n_whens)
+	if ((judged->own.mark & EACH_MARK_OWNED) == 0 ||
+		(judged->own.told & each_bit_of(when)) == 0 || when >= bench->statement->n_whens)
 		return true;
 	return trip_each_judge_tell(bench, judged, when | TRIP_EACH_TOLD_END) != TRIP_EACH_MISSED;
 }
 
 /* What a rate has told by which it was held it may tell again. */
-static void
-release(const struct each_bench *bench, struct each_judged *judged)
+void
+trip_each_hold_release(const struct each_bench *bench, struct each_judged *judged)
 {
 	const struct trip_each_statement *statement = bench->statement;
 
@@ -183,8 +184,8 @@ go_on(const struct each_bench *bench, struct each_judged *judged)
 {
 	uint8_t mark = judged->own.mark;
 
-	if ((judged->held_by & MARK_OWNED) != 0)
-		mark = judged->held_by & (uint8_t)~MARK_OWNED;
+	if ((judged->held_by & EACH_MARK_OWNED) != 0)
+		mark = judged->held_by & (uint8_t)~EACH_MARK_OWNED;
 	hold(bench, judged, judged->held, (mark & (uint8_t)~MARK_DOES) | does_of(bench));
 	trip_each_hold_do(bench, judged, judged->in_chunk);
 }
@@ -192,6 +193,10 @@ go_on(const struct each_bench *bench, struct each_judged *judged)
 void
 trip_each_hold_settle(const struct each_bench *bench, struct each_judged *judged)
 {
+	if (each_is_by_hand(&judged->own)) {
+		trip_each_hand_end(bench, judged);
+		return;
+	}
 	for (unsigned int looks = 0; looks < EACH_LOOKS; looks++) {
 		trip_each_judge_look(bench, judged);
 		if (judged->held != 0) {
@@ -201,11 +206,18 @@ trip_each_hold_settle(const struct each_bench *bench, struct each_judged *judged
 		if (tell_end(bench, judged))
 			break;
 	}
-	release(bench, judged);
+	trip_each_hold_release(bench, judged);
 }
 
 void
 trip_each_hold_pass(const struct each_bench *bench, struct each_judged *judged)
+{
+	if (!each_is_by_hand(&judged->own))
+		trip_each_hold_let_go(bench, judged);
+}
+
+void
+trip_each_hold_let_go(const struct each_bench *bench, struct each_judged *judged)
 {
 	struct each_judged now = *judged;
 
@@ -213,7 +225,7 @@ trip_each_hold_pass(const struct each_bench *bench, struct each_judged *judged)
 		return;
 	for (unsigned int looks = 0; looks < EACH_LOOKS && !tell_end(bench, &now); looks++)
 		trip_each_judge_look(bench, &now);
-	release(bench, judged);
+	trip_each_hold_release(bench, judged);
 }
 
 /* What is told again is an end; of a condition that is told again and again where it says so. */
@@ -235,7 +247,7 @@ trip_each_hold_recover(const struct each_bench *bench, struct each_judged *judge
 	if (!is_end(bench, judged, last))
 		return false;
 	if (told || judged->own.mark == 0)
-		release(bench, judged);
+		trip_each_hold_release(bench, judged);
 	else
 		trip_each_judge_say(bench, judged, 0, 0);
 	return true;

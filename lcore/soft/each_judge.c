@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "each_bench.h"
+#include "each_hand.h"
 
 struct each_bench
 trip_each_judge_bench(const struct trip_each_poll *poll, uint32_t which)
@@ -32,6 +33,20 @@ told_by(const struct each_bench *bench, const struct trip_keyed_entry *reading)
 	return told;
 }
 
+/* Who holds it by hand does so in each table; and what an order will end is no more. */
+static bool
+is_past_hold(const struct each_bench *bench, const struct each_judged *judged, uint32_t table,
+	const struct trip_keyed_entry *reading)
+{
+	struct trip_each_ordered order;
+
+	return each_is_by_hand(reading) ||
+	       (bench->statement->hands &&
+		       trip_each_hand_waits(
+			       trip_each_hand_orders(bench->poll->zone, bench->statement, table),
+			       judged->key, &order));
+}
+
 /* Of the key's last life, by others. */
 static void
 add_other(const struct each_bench *bench, struct each_judged *judged, uint32_t table,
@@ -42,7 +57,8 @@ add_other(const struct each_bench *bench, struct each_judged *judged, uint32_t t
 	uint64_t latest = trip_keyed_hold_latest(bench->table, bench->poll->now);
 	uint64_t until = reading->hold < latest ? reading->hold : latest;
 
-	if (each_is_held(bench, reading) && until > judged->held) {
+	if (each_is_held(bench, reading) && until > judged->held &&
+		!is_past_hold(bench, judged, table, reading)) {
 		judged->held = until;
 		judged->held_by = reading->mark;
 		judged->bucket = trip_keyed_place(table, reading->at);
@@ -268,6 +284,9 @@ trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 static bool
 judge_when(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
+	/* It trips when it is let go. */
+	if ((bench->statement->holds & each_bit_of(when)) != 0 && each_is_by_hand(&judged->own))
+		return false;
 	if ((bench->statement->again & each_bit_of(when)) != 0)
 		return trip_each_reach_is(bench, judged, when) && trip(bench, judged, when);
 	if ((judged->own.told & each_bit_of(when)) != 0)
@@ -408,7 +427,7 @@ trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
 	const uint32_t words = bench.statement->key.words;
 	struct groups groups;
 
-	if (bench.statement->n_whens == 0)
+	if (!trip_each_tells_trips(bench.statement))
 		return 0;
 	bench.chunk = chunk;
 	groups.n = groups.dropped = 0;

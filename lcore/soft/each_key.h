@@ -100,6 +100,12 @@ int trip_each_key_compile(const struct trip_each_part *parts, uint32_t n, struct
 size_t trip_each_key_text(const struct trip_each_part *parts, uint32_t n, const uint8_t *key,
 	char *text, size_t size);
 
+/* A key from that: 0; else why it is none is in `wrong`, for which TRIP_EACH_WRONG_MAX is enough.
+ * It takes TRIP_EACH_KEY_BYTES, of which those behind its parts are 0. */
+#define TRIP_EACH_WRONG_MAX 192u
+int trip_each_key_parse(const struct trip_each_part *parts, uint32_t n, const char *text,
+	uint8_t *key, char *wrong, size_t size);
+
 /* A key of so many parts as one of others: without fields and ends of addresses that these have
  * not; it may be the same memory. UINT32_MAX, or the first part that is asked for and not in it. */
 uint32_t trip_each_key_project(const struct trip_each_part *parts, uint32_t n, const uint8_t *key,

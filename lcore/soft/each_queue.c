@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts the packets of a queue by the keys of its statements. */
+#include "each_hand.h"
 #include "each_help.h"
 #include "each_judge.h"
 #include "each_queue.h"
@@ -172,6 +173,10 @@ trip_each_queue_begin(struct trip_each_poll *poll, uint64_t now)
 	 * queue when we have given it, or are dead. */
 	if ((open & ~atomic_load_explicit(&queue->used, memory_order_relaxed)) != 0)
 		atomic_fetch_or_explicit(&queue->used, open, memory_order_relaxed);
+	/* No order: who takes the bits away looks again, behind that. */
+	open &= atomic_load_explicit(&queue->ordered, memory_order_relaxed);
+	if (__builtin_expect(open != 0, 0))
+		trip_each_hand_take(poll, open);
 	return atomic_load_explicit(&queue->wants, memory_order_relaxed);
 }
 
@@ -233,11 +238,14 @@ trip_each_queue_recover(struct trip_each_poll *poll, uint64_t now)
 	if (poll->queue != NULL)
 		left &= atomic_load_explicit(&poll->queue->used, memory_order_relaxed);
 	poll->now = now;
+	/* Whoever had it may have taken a bit away, and not done what it says. */
+	if (left != 0)
+		atomic_fetch_or_explicit(&poll->queue->ordered, left, memory_order_relaxed);
 	for (; left != 0; left &= left - 1) {
 		uint32_t which = (uint32_t)__builtin_ctzll(left);
 
 		trip_keyed_recover(table_of(poll, which), now);
-		if (poll->zone->statements[which].n_whens > 0)
+		if (trip_each_tells_trips(&poll->zone->statements[which]))
 			trip_each_judge_recover(poll, which);
 	}
 }

@@ -52,9 +52,10 @@ struct trip_each_statement {
 	enum trip_each_rank rank;
 	uint32_t max;
 	/* Its tables lie one behind the other, then its trips, where there are conditions, and what
-	 * there is of keys in hardware (each_help.h). */
+	 * there is of keys in hardware (each_help.h), and orders of what is done by hand
+	 * (each_hand.h). */
 	uint32_t n_tables;
-	uint32_t first_line, table_lines, ring_lines, help_lines;
+	uint32_t first_line, table_lines, ring_lines, help_lines, hand_lines;
 	/* Keys that hardware drops at most; 0: none. And changes of rules a second. */
 	uint32_t in_hardware, hardware_changes;
 	uint64_t idle; /* microseconds */
@@ -75,6 +76,7 @@ struct trip_each_statement {
 	 * all tables have in common of keys that are close, or held. */
 	struct trip_each_act acts[TRIP_EACH_WHENS_MAX];
 	uint8_t holds;
+	bool hands;          /* keys may be held by hand */
 	uint64_t hold_round; /* microseconds; 0: no hold ends */
 	bool shares;
 	/* Conditions that may be told of a key again and again; those by which it begins anew, a
@@ -95,6 +97,9 @@ struct trip_each_queue {
 	_Alignas(TRIP_EACH_LINE) _Atomic uint64_t open;
 	/* Of the writer; the primary takes a bit away before it shows the statement. */
 	_Atomic uint64_t used;
+	/* For whose tables there are orders (each_hand.h): the primary sets a bit behind one, and
+	 * who polls takes it away before he takes them. */
+	_Atomic uint64_t ordered;
 	/* Of all open ones, at least. */
 	_Atomic uint32_t wants;
 	uint32_t lines[TRIP_EACH_MAX]; /* where its tables begin */
@@ -161,15 +166,25 @@ trip_each_act_time(const struct trip_each_act *act)
 	return act->op == TRIP_EACH_OP_DROP ? act->time_us : 0;
 }
 
-/* What its trips take; 0: it has no conditions. */
+/* Something is told of its keys. */
+static inline bool
+trip_each_tells_trips(const struct trip_each_statement *statement)
+{
+	return statement->n_whens > 0 || statement->hands;
+}
+
+/* What its trips take; 0: there are none. */
 static inline uint32_t
 trip_each_statement_ring_lines(const struct trip_each_statement *statement)
 {
 	const struct trip_each_ring_at at = {.kept = statement->kept,
 		.n_tables = statement->n_tables,
+		.hands = statement->hands,
 		.lives = trip_each_is_told_again(statement)};
 
-	return statement->n_whens > 0 ? (uint32_t)(trip_each_ring_size(&at) / TRIP_EACH_LINE) : 0;
+	return trip_each_tells_trips(statement)
+		       ? (uint32_t)(trip_each_ring_size(&at) / TRIP_EACH_LINE)
+		       : 0;
 }
 
 /* With all that belongs to it. */
@@ -177,10 +192,10 @@ static inline uint64_t
 trip_each_statement_lines(const struct trip_each_statement *statement)
 {
 	return (uint64_t)statement->n_tables * statement->table_lines + statement->ring_lines +
-	       statement->help_lines;
+	       statement->help_lines + statement->hand_lines;
 }
 
-/* Of one that has conditions. */
+/* Of one that tells of its keys. */
 static inline struct trip_each_ring_at
 trip_each_statement_ring(
 	const struct trip_each_zone *zone, const struct trip_each_statement *statement)
@@ -191,6 +206,7 @@ trip_each_statement_ring(
 		.ring = (struct trip_each_ring *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE),
 		.kept = statement->kept,
 		.n_tables = statement->n_tables,
+		.hands = statement->hands,
 		.lives = trip_each_is_told_again(statement),
 		.anew = statement->anew};
 }

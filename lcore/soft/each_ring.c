@@ -21,10 +21,17 @@ close_size(uint32_t n_tables)
 	return n_tables > 1 ? TRIP_KEYED_CLOSE_WORDS * sizeof(uint64_t) : 0;
 }
 
+/* The tables, and who holds keys by hand. */
+static uint32_t
+writers_of(const struct trip_each_ring_at *at)
+{
+	return at->n_tables + at->hands;
+}
+
 static _Atomic uint64_t *
 places_of(const struct trip_each_ring_at *at)
 {
-	return (_Atomic uint64_t *)((uintptr_t)trip_each_ring_head(at, at->n_tables) +
+	return (_Atomic uint64_t *)((uintptr_t)trip_each_ring_head(at, writers_of(at)) +
 				    close_size(at->n_tables));
 }
 
@@ -39,7 +46,7 @@ log_of(const struct trip_each_ring_at *at, uint32_t table, uint64_t serial)
 static struct trip_each_log_life *
 life_of(const struct trip_each_ring_at *at, uint32_t table, uint64_t serial)
 {
-	return (struct trip_each_log_life *)(uintptr_t)log_of(at, at->n_tables, 0) +
+	return (struct trip_each_log_life *)(uintptr_t)log_of(at, writers_of(at), 0) +
 	       (size_t)table * at->kept + (serial & (at->kept - 1));
 }
 
@@ -49,9 +56,9 @@ trip_each_ring_size(const struct trip_each_ring_at *at)
 	size_t of_log =
 		sizeof(struct trip_each_log) + (at->lives ? sizeof(struct trip_each_log_life) : 0);
 	size_t size = sizeof(struct trip_each_ring) +
-		      (size_t)at->n_tables * sizeof(struct trip_each_head) +
+		      (size_t)writers_of(at) * sizeof(struct trip_each_head) +
 		      close_size(at->n_tables) + at->kept * sizeof(uint64_t) +
-		      (size_t)at->n_tables * at->kept * of_log;
+		      (size_t)writers_of(at) * at->kept * of_log;
 
 	return (size + LINE - 1) / LINE * LINE;
 }
@@ -66,7 +73,7 @@ _Atomic uint64_t *
 trip_each_ring_close(const struct trip_each_ring_at *at)
 {
 	return at->n_tables > 1
-		       ? (_Atomic uint64_t *)(uintptr_t)trip_each_ring_head(at, at->n_tables)
+		       ? (_Atomic uint64_t *)(uintptr_t)trip_each_ring_head(at, writers_of(at))
 		       : NULL;
 }
 
@@ -151,7 +158,7 @@ read_log(const struct trip_each_ring_at *at, uint64_t word, struct trip_each_tol
 	uint64_t serial, when;
 
 	/* Another process may have written there. */
-	if (table >= at->n_tables)
+	if (table >= writers_of(at))
 		return false;
 	log = log_of(at, table, word);
 	serial = atomic_load_explicit(&log->serial, memory_order_acquire);
@@ -269,7 +276,7 @@ move_on(const struct trip_each_ring_at *at, const _Atomic uint64_t *place, uint6
 	struct trip_each_head *head;
 	uint64_t serial;
 
-	if (word >> TURN_SHIFT == 0 || table >= at->n_tables)
+	if (word >> TURN_SHIFT == 0 || table >= writers_of(at))
 		return;
 	head = trip_each_ring_head(at, table);
 	serial = atomic_load_explicit(&head->serial, memory_order_acquire);

@@ -44,6 +44,11 @@
 
 /* Beside a condition: what it has begun has ended. */
 #define TRIP_EACH_TOLD_END (UINT32_C(1) << 31)
+/* In the place of a condition: something was done to the key by hand: an enum trip_each_op. Of what
+ * begins, `nth` is who did it, and the table that owns its end stands beside that. */
+#define TRIP_EACH_TOLD_HAND (UINT32_C(1) << 30)
+#define TRIP_EACH_TOLD_OP UINT32_C(0xff)
+#define TRIP_EACH_TOLD_OWNER_SHIFT 8u
 
 struct trip_each_told {
 	uint64_t packets, bytes; /* what all tables had */
@@ -96,6 +101,7 @@ struct trip_each_ring {
 struct trip_each_ring_at {
 	struct trip_each_ring *ring;
 	uint32_t kept, n_tables;
+	bool hands;   /* keys may be held by hand, which has a log behind those of the tables */
 	bool lives;   /* there are such; else a trip stands for one, of the only life of its key */
 	uint8_t anew; /* conditions that have a key begin anew, a bit each */
 };

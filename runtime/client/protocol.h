@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 24
+#define TRIP_PROTOCOL_VERSION 25
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -71,6 +71,8 @@ enum trip_protocol_type {
 	TRIP_PROTOCOL_EACH,
 	/* Keys of such a one that have most: records, all of them. */
 	TRIP_PROTOCOL_TOP,
+	/* A key of one that was found is held by hand, or let go. */
+	TRIP_PROTOCOL_BY_HAND,
 	TRIP_PROTOCOL_TYPES,
 };
 
@@ -248,6 +250,14 @@ struct trip_protocol_each {
 	uint32_t close;
 };
 
+struct trip_protocol_by_hand {
+	uint64_t key[5];
+	uint64_t time_us;
+	uint32_t number;
+	/* An enum trip_each_op. */
+	uint32_t op;
+};
+
 struct trip_protocol_top {
 	char name[40];
 	uint32_t rank;
@@ -370,6 +380,7 @@ union trip_protocol_request {
 	struct trip_protocol_command_more command_more;
 	struct trip_protocol_each each;
 	struct trip_protocol_top top;
+	struct trip_protocol_by_hand by_hand;
 	/* A counters object. */
 	uint64_t closed;
 };

@@ -44,20 +44,35 @@ struct trip_each {
 };
 
 /* Statements of this process, or of the primary. */
+/* What is to be done to a key by hand, and by which process. */
+struct trip_each_asked {
+	uint64_t key[TRIP_EACH_KEY_WORDS];
+	uint64_t time_us;
+	uint32_t op, pid;
+};
+
 struct trip_each_backend {
 	/* The compiled attributes are in `each`, which becomes the domain's: 0 or the error. */
 	int (*open)(struct trip_each *each);
 	/* What is found goes into `each`, whose name is known. */
 	int (*find)(struct trip_each *each);
 	int (*close)(struct trip_each *each);
+	int (*by_hand)(struct trip_each *each, const struct trip_each_asked *asked);
 };
 
 extern const struct trip_each_backend trip_each_local;
 
 /* In the primary, for a process: finds one of that name, and lets go of it; *number: among the
  * domain's. 0, or -ENOENT. Under the control lock. */
-int trip_each_hold(struct trip_domain *domain, const char *name, uint32_t *number);
+int trip_each_keep(struct trip_domain *domain, const char *name, uint32_t *number);
 void trip_each_let_go(struct trip_domain *domain, uint32_t number, uint32_t times);
+
+/* In the primary: 0 or the error of trip_each_hold(). `each` has opened the statement. Under the
+ * control lock. */
+int trip_each_by_hand(const struct trip_each *each, const struct trip_each_asked *asked);
+
+/* Of who has opened it: the queue that counts in a table. */
+struct trip_each_queue *trip_each_queue_at(const struct trip_each *each, uint32_t table);
 
 /* Tables that were held back are free where no burst can count in them any more; as none can on a
  * port that is being closed. Under the control lock. */
@@ -65,6 +80,9 @@ void trip_each_free_held(struct trip_domain *domain, const struct trip_port *clo
 
 /* What is asked for, without its tables: 0, or the error of trip_each_footprint(). */
 int trip_each_plan(const struct trip_each_attr *attr, struct trip_each_statement *statement);
+
+/* Of packets or bytes, what a condition may ask for. */
+#define TRIP_EACH_COUNT_MAX ((UINT64_C(1) << 48) - 1)
 
 /* Parts of that: what it is called in a message, its conditions, and, behind these and what they
  * do, words of an entry. */

@@ -87,15 +87,29 @@ find_key(struct trip_each_helper *helper, const uint64_t *words)
 	return room;
 }
 
+/* And the table whose entry it is; whoever polls a queue may have written anything. */
+static bool
+begins_drop(const struct trip_each_statement *statement, const struct trip_each_told *told,
+	uint32_t *table)
+{
+	*table = told->table;
+	if (told->table == statement->n_tables) {
+		*table = told->when >> TRIP_EACH_TOLD_OWNER_SHIFT & UINT16_MAX;
+		return *table < statement->n_tables &&
+		       (told->when & TRIP_EACH_TOLD_OP) == TRIP_EACH_OP_DROP;
+	}
+	return told->when < statement->n_whens && told->table < statement->n_tables &&
+	       statement->acts[told->when].op == TRIP_EACH_OP_DROP;
+}
+
 static void
 take_trip(struct trip_each_helper *helper, const struct trip_each_told *told)
 {
 	const struct trip_each_statement *statement = &helper->each->statement;
 	struct helped_key *key;
+	uint32_t table;
 
-	/* Whoever polls a queue may have written anything. */
-	if (told->when >= statement->n_whens || told->table >= statement->n_tables ||
-		statement->acts[told->when].op != TRIP_EACH_OP_DROP)
+	if (!begins_drop(statement, told, &table))
 		return;
 	key = find_key(helper, told->key);
 	if (key == NULL)
@@ -103,7 +117,7 @@ take_trip(struct trip_each_helper *helper, const struct trip_each_told *told)
 	if (key == NULL ||
 		(key->state != FREE && memcmp(key->words, told->key, sizeof(key->words)) == 0))
 		return;
-	*key = (struct helped_key){.state = WAITING, .table = told->table, .seen_us = helper->now};
+	*key = (struct helped_key){.state = WAITING, .table = table, .seen_us = helper->now};
 	memcpy(key->words, told->key, sizeof(key->words));
 	key->had = trip_each_sum(helper->each, key->words).packets;
 }
@@ -144,7 +158,10 @@ look(struct trip_each_helper *helper)
 			continue;
 		entry = trip_each_sum(helper->each, key->words);
 		if (!is_worth_it(helper, &entry)) {
-			key->state = FREE;
+			/* Its queue may not have done yet what was said by hand. */
+			key->came = 0;
+			if (helper->now - key->seen_us > RETRY_US)
+				key->state = FREE;
 			continue;
 		}
 		key->came = entry.packets > key->had ? entry.packets - key->had : 0;

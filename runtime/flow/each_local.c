@@ -17,6 +17,7 @@
 #include "flow/each.h"
 #include "flow/each_helper.h"
 #include "flow/each_rule.h"
+#include "each_hand.h"
 #include "each_help.h"
 
 static struct trip_port_side *
@@ -29,6 +30,16 @@ static struct trip_each_queue *
 queue_of(const struct trip_each *each, const struct trip_port_side *side, uint32_t queue)
 {
 	return &each->domain->engine.eaches->queues[side->first_queue + queue];
+}
+
+struct trip_each_queue *
+trip_each_queue_at(const struct trip_each *each, uint32_t table)
+{
+	uint32_t i = 0;
+
+	for (; table >= side_of(each, i)->n_queues; i++)
+		table -= side_of(each, i)->n_queues;
+	return queue_of(each, side_of(each, i), table);
 }
 
 /* ---- memory -----------------------------------------------------------------------------------
@@ -206,13 +217,16 @@ make_tables(struct trip_each *each)
 	struct trip_keyed_attr attr = trip_each_keyed(statement);
 	struct trip_each_ring_at at;
 
-	if (statement->n_whens > 0) {
+	if (trip_each_tells_trips(statement)) {
 		at = trip_each_statement_ring(each->domain->engine.eaches, statement);
 		trip_each_ring_init(&at);
 	}
 	if (statement->in_hardware != 0)
 		memset(trip_each_help_of(each->domain->engine.eaches, statement), 0,
 			(size_t)statement->help_lines * TRIP_EACH_LINE);
+	if (statement->hands)
+		memset(trip_each_hand_orders(each->domain->engine.eaches, statement, 0), 0,
+			(size_t)statement->hand_lines * TRIP_EACH_LINE);
 	/* Where the kernel has none yet: the time, and where this is. */
 	if (getrandom(attr.secret, sizeof(attr.secret), 0) != sizeof(attr.secret)) {
 		attr.secret[0] ^= rte_rdtsc();
@@ -233,6 +247,7 @@ show_to(const struct trip_each *each, struct trip_port_side *side, uint32_t q, u
 
 	queue->lines[each->number] = trip_each_table_line(statement, table);
 	atomic_fetch_and_explicit(&queue->used, ~bit, memory_order_relaxed);
+	atomic_fetch_and_explicit(&queue->ordered, ~bit, memory_order_relaxed);
 	atomic_fetch_or_explicit(&queue->wants, statement->wants, memory_order_relaxed);
 	/* Release: all of it. Partner: R4. */
 	atomic_fetch_or_explicit(&queue->open, bit, memory_order_release);
@@ -343,7 +358,7 @@ open_local(struct trip_each *each)
 }
 
 int
-trip_each_hold(struct trip_domain *domain, const char *name, uint32_t *number)
+trip_each_keep(struct trip_domain *domain, const char *name, uint32_t *number)
 {
 	struct trip_each *owner = find_name(domain, name);
 
@@ -368,7 +383,7 @@ find_local(struct trip_each *each)
 	int error;
 
 	trip_progress_lock(domain);
-	error = trip_each_hold(domain, each->statement.name, &each->number);
+	error = trip_each_keep(domain, each->statement.name, &each->number);
 	if (error == 0)
 		each->statement = domain->eaches[each->number]->statement;
 	pthread_mutex_unlock(&domain->control);
@@ -427,8 +442,22 @@ close_local(struct trip_each *each)
 	return 0;
 }
 
+/* While it has its handle, the statement is there. */
+static int
+by_hand_local(struct trip_each *each, const struct trip_each_asked *asked)
+{
+	struct trip_domain *domain = each->domain;
+	int error;
+
+	trip_progress_lock(domain);
+	error = trip_each_by_hand(domain->eaches[each->number], asked);
+	pthread_mutex_unlock(&domain->control);
+	return error;
+}
+
 const struct trip_each_backend trip_each_local = {
 	.open = open_local,
 	.find = find_local,
 	.close = close_local,
+	.by_hand = by_hand_local,
 };

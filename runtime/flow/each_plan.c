@@ -9,10 +9,12 @@
 #include "domain/error.h"
 #include "flow/each.h"
 #include "flow/each_rule.h"
+#include "each_hand.h"
 #include "each_help.h"
 #include "police.h"
 
 #define KEPT_DEFAULT 1024u
+#define KEPT_BY_HAND 64u
 /* As flows have it that say none. */
 #define POLICE_BURST_MS 100u
 
@@ -78,7 +80,8 @@ trip_each_keyed(const struct trip_each_statement *statement)
 		.words = statement->key.words,
 		.by_bytes = statement->rank == TRIP_EACH_BYTES,
 		.idle = statement->idle,
-		.holds = statement->holds != 0,
+		.holds = statement->holds != 0 || statement->hands,
+		.hold_max = statement->hands ? TRIP_KEYED_EVER : 0,
 		.hold_round = statement->hold_round,
 		.closed = statement->full == TRIP_EACH_CLOSED,
 		.notes = statement->events_kept,
@@ -98,7 +101,7 @@ trip_each_keyed(const struct trip_each_statement *statement)
 		uint64_t time = trip_each_act_time(act);
 
 		if ((statement->holds >> i & 1) != 0)
-			attr.hold_max = time == 0 ? TRIP_KEYED_EVER : RTE_MAX(attr.hold_max, time);
+			attr.hold_max = RTE_MAX(attr.hold_max, time == 0 ? TRIP_KEYED_EVER : time);
 		if (act->op == TRIP_EACH_OP_POLICE)
 			attr.police = trip_police_word(
 				act->rate, act->unit == TRIP_POLICE_UNIT_PACKETS, POLICE_BURST_MS);
@@ -173,11 +176,17 @@ plan_trips(const struct trip_each_attr *attr, struct trip_each_statement *statem
 {
 	uint32_t kept = attr->trips_kept;
 
-	if (attr->n_whens > 0)
-		statement->kept = kept != 0 ? kept : KEPT_DEFAULT;
+	statement->hands = attr->by_hand != 0;
+	if (attr->n_whens > 0 || statement->hands)
+		statement->kept = kept != 0           ? kept
+				  : attr->n_whens > 0 ? KEPT_DEFAULT
+						      : KEPT_BY_HAND;
+	if (attr->reserved != 0)
+		return trip_error_set(EINVAL, "each \"%s\": reserved %" PRIu32 " is not 0",
+			trip_each_plan_name(attr), attr->reserved);
 	if (kept == 0)
 		return 0;
-	if (attr->n_whens == 0)
+	if (statement->kept == 0)
 		return trip_error_set(EINVAL,
 			"each \"%s\": trips_kept %" PRIu32 " without a condition",
 			trip_each_plan_name(attr), kept);
@@ -222,7 +231,7 @@ check_until(const struct trip_each_attr *attr, uint32_t at)
 			: attr->whens[at].rate == 0 ? "no rate"
 						    : "does nothing that lasts");
 	if (act->until_us >= 1 && act->until_us <= TRIP_KEYED_IDLE_MAX && act->until_count >= 1 &&
-		act->until_count <= TRIP_KEYED_PACKETS_MAX)
+		act->until_count <= TRIP_EACH_COUNT_MAX)
 		return 0;
 	return trip_error_set(EINVAL,
 		"each \"%s\": condition %" PRIu32 ": until_count %" PRIu64
@@ -281,6 +290,8 @@ check_act(const struct trip_each_attr *attr, uint32_t at)
 
 /* A hand comes by in such a part of the shortest time for which a key is held. */
 #define ROUNDS_OF_HOLD 128u
+/* Microseconds, where anybody may hold one for any time. */
+#define ROUND_BY_HAND UINT64_C(100000)
 
 static void
 plan_act(const struct trip_each_act *act, uint32_t at, struct trip_each_statement *statement)
@@ -321,7 +332,10 @@ plan_acts(const struct trip_each_attr *attr, struct trip_each_statement *stateme
 	if (error == 0)
 		error = check_lasting(attr, statement);
 	trip_each_plan_memos(statement);
-	statement->behind = statement->holds != 0 || statement->quiet != 0;
+	if (statement->hands &&
+		(statement->hold_round == 0 || statement->hold_round > ROUND_BY_HAND))
+		statement->hold_round = ROUND_BY_HAND;
+	statement->behind = statement->holds != 0 || statement->hands || statement->quiet != 0;
 	statement->shares = statement->counts || statement->holds != 0 || statement->memos != 0;
 	return error;
 }
@@ -354,4 +368,5 @@ trip_each_plan_tables(struct trip_each_statement *statement, uint32_t n_tables)
 	statement->n_tables = n_tables;
 	statement->ring_lines = trip_each_statement_ring_lines(statement);
 	statement->help_lines = trip_each_help_lines(statement);
+	statement->hand_lines = trip_each_hand_lines(statement);
 }

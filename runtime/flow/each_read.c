@@ -31,11 +31,18 @@ add_hold(struct trip_each_entry *sum, uint8_t mark, uint64_t until)
 {
 	uint64_t ns = until > UINT64_MAX / 1000 ? UINT64_MAX : until * 1000;
 
-	if (mark == 0)
+	bool by_hand = (mark & TRIP_KEYED_BY_HAND) != 0;
+
+	/* What is done by hand, in each table, goes before all else. */
+	if (mark == 0 || (sum->by_hand != 0 && !by_hand))
 		return;
-	sum->op = (mark & TRIP_KEYED_POLICED) != 0  ? TRIP_EACH_OP_POLICE
-		  : (mark & TRIP_KEYED_PASSES) != 0 ? TRIP_EACH_OP_NONE
-						    : TRIP_EACH_OP_DROP;
+	if (by_hand && sum->by_hand == 0)
+		sum->until_ns = 0;
+	sum->by_hand = by_hand;
+	sum->op = (mark & TRIP_KEYED_POLICED) != 0             ? TRIP_EACH_OP_POLICE
+		  : by_hand && (mark & TRIP_KEYED_PASSES) != 0 ? TRIP_EACH_OP_PASS
+		  : (mark & TRIP_KEYED_PASSES) != 0            ? TRIP_EACH_OP_NONE
+							       : TRIP_EACH_OP_DROP;
 	sum->until_ns = RTE_MAX(sum->until_ns, ns);
 }
 
@@ -67,6 +74,7 @@ trip_each_sum_say(struct trip_each_entry *sum, const struct trip_each_said *said
 		sum->tripped = 0;
 		sum->op = TRIP_EACH_OP_NONE;
 		sum->until_ns = 0;
+		sum->by_hand = 0;
 	}
 	sum->tripped |= said->told;
 	add_hold(sum, said->mark, said->hold);
@@ -188,7 +196,8 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 		.n_members = statement->n_members,
 		.full = statement->full,
 		.trips_kept = statement->kept,
-		.events_kept = statement->events_kept};
+		.events_kept = statement->events_kept,
+		.by_hand = statement->hands};
 	struct trip_each_ring_at at;
 	int error = trip_detach_check(each->domain);
 
@@ -198,7 +207,7 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 	memcpy(own.whens, statement->whens, sizeof(statement->whens));
 	memcpy(own.acts, statement->acts, sizeof(statement->acts));
 	memcpy(own.members, statement->members, sizeof(statement->members));
-	if (statement->n_whens > 0) {
+	if (trip_each_tells_trips(statement)) {
 		at = trip_each_statement_ring(each->domain->engine.eaches, statement);
 		own.trips = trip_each_ring_trips(&at);
 	}
@@ -209,19 +218,31 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 	return TRIP_SIZED_GIVE(trip_each_info, info, &own);
 }
 
+/* Of what was begun by hand that of the table which owns it. */
+static uint32_t
+table_of(const struct trip_each_statement *statement, const struct trip_each_told *told)
+{
+	return told->table < statement->n_tables
+		       ? told->table
+		       : told->when >> TRIP_EACH_TOLD_OWNER_SHIFT & UINT16_MAX;
+}
+
 /* As the library keeps them, to the caller's size. */
 static void
 give_trip(const struct trip_each *each, uint64_t number, const struct trip_each_told *told,
 	void *out, size_t size)
 {
+	const bool by_hand = (told->when & TRIP_EACH_TOLD_HAND) != 0;
 	struct trip_each_trip trip = {.size = size,
 		.number = number,
 		.packets = told->packets - RTE_MIN(told->anew_packets, told->packets),
 		.bytes = told->bytes - RTE_MIN(told->anew_bytes, told->bytes),
 		.ns = told->ns,
-		.when = told->when & ~TRIP_EACH_TOLD_END,
-		.flags = (told->when & TRIP_EACH_TOLD_END) != 0 ? TRIP_EACH_TRIP_END : 0,
-		.table = told->table,
+		.when = by_hand ? told->when & TRIP_EACH_TOLD_OP : told->when & ~TRIP_EACH_TOLD_END,
+		.flags = ((told->when & TRIP_EACH_TOLD_END) != 0 ? TRIP_EACH_TRIP_END : 0) |
+			 (by_hand ? TRIP_EACH_TRIP_HAND : 0),
+		.table = table_of(&each->statement, told),
+		.pid = by_hand ? told->nth : 0,
 		.times = told->times,
 		.key_size = each->statement.key.bytes};
 
@@ -233,6 +254,8 @@ give_trip(const struct trip_each *each, uint64_t number, const struct trip_each_
 static bool
 has_condition(const struct trip_each_statement *statement, const struct trip_each_told *told)
 {
+	if ((told->when & TRIP_EACH_TOLD_HAND) != 0)
+		return (told->when & TRIP_EACH_TOLD_OP) <= TRIP_EACH_OP_PASS;
 	return (told->when & ~TRIP_EACH_TOLD_END) < statement->n_whens;
 }
 
@@ -249,7 +272,7 @@ trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_each_tr
 
 	if (error == 0)
 		error = TRIP_SIZED_CHECK(trip_each_trip, size);
-	if (error != 0 || each->statement.n_whens == 0)
+	if (error != 0 || !trip_each_tells_trips(&each->statement))
 		return error;
 	at = trip_each_statement_ring(each->domain->engine.eaches, &each->statement);
 	end = trip_each_ring_trips(&at);

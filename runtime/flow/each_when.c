@@ -68,7 +68,7 @@ check_count(const struct place *place)
 {
 	const struct trip_each_when *when = place->when;
 
-	return when->count >= 1 && when->count <= TRIP_KEYED_PACKETS_MAX
+	return when->count >= 1 && when->count <= TRIP_EACH_COUNT_MAX
 		       ? 0
 		       : refuse(place, EINVAL, ": count %" PRIu64 " is not in 1 to 2^48 - 1",
 				 when->count);
@@ -98,7 +98,7 @@ check_when(const struct place *place)
 		return refuse(place, EINVAL, " has a rate and a time for which it is quiet");
 	if (when->rate == 0 && (when->until != 0 || when->seconds != 0 || when->again != 0))
 		return refuse(place, EINVAL, " has an until, seconds or again, and no rate");
-	if (when->rate == 0 && when->every > TRIP_KEYED_PACKETS_MAX)
+	if (when->rate == 0 && when->every > TRIP_EACH_COUNT_MAX)
 		return refuse(place, EINVAL, ": every %" PRIu64 " is above 2^48 - 1", when->every);
 	if (trip_each_is_group(when))
 		return check_group(place);

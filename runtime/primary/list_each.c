@@ -140,6 +140,7 @@ look(struct trip_list_top *top, const struct trip_each *each, enum trip_each_ran
 			.bytes = entries[i].bytes,
 			.error = entries[i].error,
 			.op = entries[i].op,
+			.by_hand = entries[i].by_hand,
 			.hardware_ns = entries[i].hardware_ns,
 			.tables = entries[i].tables};
 		(void)trip_each_text(each, entries[i].key, key->key, sizeof(key->key));

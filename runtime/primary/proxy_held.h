@@ -39,6 +39,7 @@ int trip_proxy_destroy(struct trip_process *process, struct trip_held_object *he
 trip_request_slow trip_proxy_flow_create, trip_proxy_flow_validate, trip_proxy_flow_do,
 	trip_proxy_counters_create, trip_proxy_counters_point, trip_proxy_counters_read,
 	trip_proxy_counters_close, trip_proxy_port_run, trip_proxy_port_facts,
-	trip_proxy_port_stats, trip_proxy_port_quiesce, trip_proxy_each_run;
+	trip_proxy_port_stats, trip_proxy_port_quiesce, trip_proxy_each_run,
+	trip_proxy_each_by_hand;
 
 #endif

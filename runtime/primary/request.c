@@ -100,6 +100,8 @@ static const struct trip_request requests[TRIP_PROTOCOL_TYPES] = {
 	[TRIP_PROTOCOL_COUNTERS_CLOSE] = {"counters close", BODY(closed), ATTACHED,
 		.run = trip_proxy_counters_close},
 	[TRIP_PROTOCOL_EACH] = {"each", BODY(each), ATTACHED, .run = trip_proxy_each_run},
+	[TRIP_PROTOCOL_BY_HAND] = {"by hand", BODY(by_hand), ATTACHED,
+		.run = trip_proxy_each_by_hand},
 	[TRIP_PROTOCOL_TOP] = {"top", BODY(top), ANYBODY, .answer = trip_list_top},
 	[TRIP_PROTOCOL_COMMAND] = {"command", BODY(command), ANYBODY,
 		.answer = trip_command_answer},

@@ -11,6 +11,7 @@
 #include "domain/error.h"
 #include "flow/each.h"
 #include "secondary/link.h"
+#include "each_hand.h"
 #include "each_help.h"
 
 static int
@@ -26,7 +27,7 @@ trips_are_whole(const struct trip_each_statement *statement)
 {
 	const uint32_t kept = statement->kept;
 
-	if (statement->n_whens == 0)
+	if (!trip_each_tells_trips(statement))
 		return statement->ring_lines == 0;
 	return statement->n_whens <= TRIP_EACH_WHENS_MAX && kept >= TRIP_EACH_RING_MIN &&
 	       kept <= TRIP_EACH_RING_MAX && (kept & (kept - 1)) == 0 &&
@@ -64,6 +65,7 @@ is_whole(const struct trip_each *each)
 	       trips_are_whole(statement) && memos_are_whole(statement) &&
 	       statement->in_hardware <= TRIP_EACH_HARDWARE_MAX &&
 	       statement->help_lines == trip_each_help_lines(statement) &&
+	       statement->hand_lines == trip_each_hand_lines(statement) &&
 	       statement->first_line + trip_each_statement_lines(statement) <= last;
 }
 
@@ -110,8 +112,20 @@ close_found(struct trip_each *each)
 	return error;
 }
 
+static int
+ask_by_hand(struct trip_each *each, const struct trip_each_asked *asked)
+{
+	struct trip_protocol_by_hand request = {
+		.time_us = asked->time_us, .number = each->number, .op = asked->op};
+
+	memcpy(request.key, asked->key, sizeof(request.key));
+	return trip_link_call(
+		each->domain, TRIP_PROTOCOL_BY_HAND, &request, sizeof(request), NULL, NULL);
+}
+
 const struct trip_each_backend trip_link_each = {
 	.open = refuse_open,
 	.find = find,
 	.close = close_found,
+	.by_hand = ask_by_hand,
 };

@@ -234,7 +234,7 @@ def who_asks_is_told_which_keys_come_and_go(bench):
 
 def what_cannot_be_changes_nothing(bench):
     """Of one that is too large the other stays as it was, with its counts; and a changed one of two stays at its own."""
-    process = start(bench, SOURCES, '--each-memory', '96Ki')
+    process = start(bench, SOURCES, '--each-memory', '128Ki')
     code, out, err = apply(bench, 'each big port 0 ipv4.src max 1M idle 1s\n')
     equal((code, out), (2, ''), 'exit code and stdout')
     assert re.search(r'^each "big": .*\d+ .*\(line 1\): --each-memory from the start makes room$', err, re.M), err

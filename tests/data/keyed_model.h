@@ -105,7 +105,7 @@ model_check_floor(const struct model *model, uint64_t before)
 	for (uint32_t i = 0; i < trip_keyed_entries(model->table); i++) {
 		const _Atomic uint64_t *entry = keyed_entry(model->table, i);
 
-		above += keyed_packets(keyed_load(&entry[KEYED_PACKETS])) != 0 &&
+		above += keyed_lives(keyed_load(&entry[KEYED_PACKETS])) &&
 			 keyed_rank(model->table, i) >= floor;
 	}
 	assert_true(above >= model->attr.max);

@@ -61,7 +61,7 @@ def each_command_does_what_it_says(bed):
     """tripd has the names that they speak of."""
     folder, path = bed.path, os.path.join(bed.path, 'tripd.sock')
     for name, text in (('rules', f'set customers file {folder}/customers\ncount web port 0 pattern eth / ipv4 src in customers / end\n'
-                        'each victims port 0 ipv4.dst max 10 idle 1m\nquota month 1T per month of web.bytes\n'), ('customers', '10.0.0.0/8\n'),
+                        'each victims port 0 ipv4.dst max 10 idle 1m\neach sources port 0 ipv4.src max 10 idle 1m\nquota month 1T per month of web.bytes\n'), ('customers', '10.0.0.0/8\n'),
                        ('more.rules', 'counter more\n')):
         with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
             file.write(text)

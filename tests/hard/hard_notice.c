@@ -52,6 +52,7 @@ static const char *const others[] = {
 	"trip_each_fid",
 	"trip_each_footprint",
 	"trip_each_key",
+	"trip_each_parse",
 	"trip_each_project",
 	"trip_each_query",
 	"trip_each_read",

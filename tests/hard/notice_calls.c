@@ -231,6 +231,12 @@ call_each_settle(void)
 }
 
 static int
+call_each_hold(void)
+{
+	return trip_each_hold(notice_bed.each, (const uint8_t[]){0, 53}, TRIP_EACH_OP_DROP, 0);
+}
+
+static int
 call_port_open(void)
 {
 	const struct trip_port_attr attr = {.size = sizeof(attr)};
@@ -318,6 +324,7 @@ const struct notice_call notice_calls[] = {
 	{"trip_each_find", call_each_find, -EDEADLK},
 	{"trip_each_close", call_each_close, -EDEADLK},
 	{"trip_each_settle", call_each_settle, -EDEADLK},
+	{"trip_each_hold", call_each_hold, -EDEADLK},
 	{"trip_port_open", call_port_open, -EDEADLK},
 	{"trip_port_close", call_port_close, -EDEADLK},
 	{"trip_port_stopping", call_port_stopping, -EDEADLK},

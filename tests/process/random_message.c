@@ -71,6 +71,12 @@ make_likely(struct random_message *message)
 		strcpy(request->each.name, "bait");
 		request->each.number = 0;
 		break;
+	case TRIP_PROTOCOL_BY_HAND:
+		request->by_hand = (struct trip_protocol_by_hand){
+			.key = {trip_random_below(&random_message_state, 4)},
+			.time_us = trip_random_below(&random_message_state, 1000),
+			.op = (uint32_t)trip_random_below(&random_message_state, 6)};
+		break;
 	case TRIP_PROTOCOL_ATTACH:
 		memset(&request->attach, 0, sizeof(request->attach));
 		request->attach.nonce = random_message_nonce;

@@ -143,7 +143,8 @@ each_06_no_hold_of_others_is_longer_than_any(void **state)
 	trip_each_bed_open(&bed, &attr, 2);
 	(void)trip_each_bed_count(&bed, 0, 7, 10);
 	assert_int_equal(trips(&bed), 1);
-	trip_keyed_hold(bed.tables[0], entry_of(&bed, 0, 7), UINT64_C(1) << 63, 0xff);
+	trip_keyed_hold(
+		bed.tables[0], entry_of(&bed, 0, 7), UINT64_C(1) << 63, 0xff & ~TRIP_KEYED_BY_HAND);
 	assert_int_equal(trip_each_bed_count(&bed, 1, 7, 1), 1);
 	assert_true(trip_keyed_read(bed.tables[1], entry_of(&bed, 1, 7), &reading));
 	assert_int_equal(reading.hold, bed.now + SECOND);

@@ -271,6 +271,8 @@ trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *
 		.full = each->full,
 		.hardware = each->hardware,
 		.hardware_changes = each->hardware_changes,
+		/* By whoever runs tripd. */
+		.by_hand = 1,
 		.pattern = each->count.n_patterns > 0 ? each->count.patterns[0] : NULL,
 		.direction = each->count.direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS
 									: TRIP_FLOW_INGRESS,

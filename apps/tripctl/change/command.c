@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tripctl drop, pass, delete, apply, remove, diff and reload: commands to tripd, over the domain's
- * socket. They need neither hugepages nor DPDK; tripd says who may give them.
+ * tripctl drop, pass, release, delete, apply, remove, diff and reload: commands to tripd, over the
+ * domain's socket. They need neither hugepages nor DPDK; tripd says who may give them.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,6 +19,9 @@
 
 struct command {
 	const char *word;
+	/* Behind it: of a key, which that is, and for how long. */
+	const char *more[3];
+	unsigned int n_more, most;
 	uint64_t timeout_ns;
 };
 
@@ -34,12 +37,15 @@ take_word(struct argp_state *state, void *into, char *word)
 	struct command *command = into;
 	char escaped[64];
 
-	if (command->word != NULL)
+	if (command->n_more == command->most && command->word != NULL)
 		argp_error(state, "unexpected word \"%s\"",
 			tripctl_text_escape(word, escaped, sizeof(escaped)));
 	if (strlen(word) > WORDS_MAX || strchr(word, '\n') != NULL)
 		argp_error(state, "a word has up to %d characters, in one line", WORDS_MAX);
-	command->word = word;
+	if (command->word == NULL)
+		command->word = word;
+	else
+		command->more[command->n_more++] = word;
 }
 
 static void
@@ -125,6 +131,8 @@ run(struct tripctl *ctl, const struct command *command, const char *first, bool 
 		return tripctl_complain(TRIPCTL_EXIT_RUN, "no memory");
 	fprintf(stream, "%s%s%s", first, command->word != NULL ? " " : "",
 		command->word != NULL ? command->word : "");
+	for (unsigned int i = 0; i < command->n_more; i++)
+		fprintf(stream, " %s", command->more[i]);
 	if (file && command->word != NULL) {
 		fputc('\n', stream);
 		code = read_file(command->word, stream);
@@ -150,12 +158,22 @@ static const struct row {
 	bool file;
 	/* Instead of `first`, where the caller has a word. */
 	const char *with_word;
+	/* Words behind that. */
+	unsigned int more;
 } rows[] = {
-	{"drop", "NAME",
-		"Has tripd drop the packets of a count from now on; they still count." EXIT_CODES,
-		"do drop", false, NULL},
-	{"pass", "NAME", "Has tripd let the packets of a count through again." EXIT_CODES,
-		"do pass", false, NULL},
+	{"drop", "NAME [KEY [for TIME]]",
+		"Has tripd drop the packets of a count, or of a key of an `each', from now on; "
+		"they still count. A key may be dropped for a time. " EXIT_CODES,
+		"do drop", false, NULL, 3},
+	{"pass", "NAME [KEY [for TIME]]",
+		"Has tripd let the packets of a count through again; or those of a key of an "
+		"`each', whatever its conditions say, until it is let go or for a "
+		"time. " EXIT_CODES,
+		"do pass", false, NULL, 3},
+	{"release", "NAME KEY",
+		"Has tripd let go a key of an `each': what is done to it, by hand or by a "
+		"condition, ends now. " EXIT_CODES,
+		"do release", false, NULL, 1},
 	{"delete", "NAME",
 		"Has tripd end a count: it matches no more, and keeps its values." EXIT_CODES,
 		"do delete", false, NULL},
@@ -190,6 +208,7 @@ tripctl_command(struct tripctl *ctl, int argc, char **argv)
 		row++;
 	line.args_doc = row->args_doc;
 	line.doc = row->doc;
+	command.most = row->more;
 	if (row->args_doc[0] != 0)
 		line.word = take_word;
 	if (row->args_doc[0] != 0 && row->args_doc[0] != '[')

@@ -214,11 +214,21 @@ tripctl_hitters_head(const struct tripctl_hitters *hitters, unsigned int width, 
 
 #define ROW "%8s %8s %8s %8s %6s %8s %-6s  %s"
 
-/* What is done to it, in a word; and where. */
+/* What is done to it, in a word; and by whom. */
+static const char *
+word_of(const struct trip_client_key *key)
+{
+	return key->op == TRIP_EACH_OP_DROP     ? "drop"
+	       : key->op == TRIP_EACH_OP_PASS   ? "pass"
+	       : key->op == TRIP_EACH_OP_POLICE ? "police"
+						: "-";
+}
+
 static const char *
 state_of(const struct trip_client_key *key)
 {
-	return key->op == TRIP_EACH_OP_DROP     ? "drop"
+	return key->op == TRIP_EACH_OP_DROP     ? key->by_hand != 0 ? "drop*" : "drop"
+	       : key->op == TRIP_EACH_OP_PASS   ? "pass*"
 	       : key->op == TRIP_EACH_OP_POLICE ? "police"
 						: "-";
 }
@@ -267,7 +277,8 @@ json_of(const struct tripctl_hitter *row)
 	tripctl_record_put_number(object, "error", row->key->error);
 	tripctl_record_put_number(object, "queues", row->key->tables);
 	tripctl_record_put(object, "state",
-		row->key->op != TRIP_EACH_OP_NONE ? json_string(state_of(row->key)) : json_null());
+		row->key->op != TRIP_EACH_OP_NONE ? json_string(word_of(row->key)) : json_null());
+	tripctl_record_put(object, "by_hand", json_boolean(row->key->by_hand != 0));
 	tripctl_record_put(object, "hardware", json_boolean(row->key->hardware_ns != 0));
 	tripctl_record_put(object, "rate", row->known ? json_real(row->rate) : json_null());
 	tripctl_record_put(

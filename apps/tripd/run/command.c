@@ -11,6 +11,7 @@
 #include "apply/difference.h"
 #include "apply/set.h"
 #include "apply/source.h"
+#include "by_hand.h"
 #include "command.h"
 #include "live.h"
 #include "now.h"
@@ -428,8 +429,11 @@ do_now(struct command *command)
 	const struct trip_rules_when *when;
 	struct trip_rules *rules;
 	enum trip_op_target target;
-	int ret = parse_op(command, &rules);
+	int ret;
 
+	if (tripd_by_hand_is_meant(command->commands->quota, command->words))
+		return tripd_by_hand(command->commands->quota, command->words, command->answer);
+	ret = parse_op(command, &rules);
 	if (ret != 0)
 		return ret;
 	/* The text's, which is first; those at work are behind it. */

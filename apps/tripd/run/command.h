@@ -3,6 +3,8 @@
  * Commands to tripd, which tripctl(1) sends over the domain's socket. The first line is the
  * command, and what stands behind it is a rules file:
  *   do OPERATION...     an operation of the rules language, at once: "do drop web"
+ *   do drop NAME KEY [for TIME], do pass likewise, do release NAME KEY
+ *                       a key of an `each` is held by hand, or let go
  *   reset NAME          of a quota, begins a period; of a count or counter, begins it at 0
  *   apply NAME          adds to the rules at work, and changes, by the file that is called NAME
  *   remove NAME         a count, counter, quota or set, and each `when` that speaks of it

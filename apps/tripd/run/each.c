@@ -106,6 +106,15 @@ tell(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 		tripd_quota_tell(quota, &own);
 }
 
+static void
+tell_by_hand(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip)
+{
+	char key[TRIP_EACH_TEXT_MAX];
+
+	if (trip_each_text(quota->eaches[i].each, trip->key, key, sizeof(key)) == 0)
+		tripd_quota_each_told(quota, i, trip, key);
+}
+
 /* A trip that was overwritten before it was read is told of as a number. */
 static void
 take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip,
@@ -115,7 +124,10 @@ take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 
 	quota->n_unread += trip->number - each->next;
 	each->next = trip->number + 1;
-	tell(quota, i, trip, tops, time_ns);
+	if ((trip->flags & TRIP_EACH_TRIP_HAND) != 0)
+		tell_by_hand(quota, i, trip);
+	else
+		tell(quota, i, trip, tops, time_ns);
 }
 
 /* Their tops are freed. */
@@ -167,7 +179,7 @@ tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns)
 	size_t n_new = 0;
 
 	for (unsigned int i = 0; i < quota->rules->n_eaches; i++)
-		if (quota->eaches[i].each != NULL && quota->rules->eaches[i].n_whens > 0)
+		if (quota->eaches[i].each != NULL)
 			n_new += read_trips(quota, i, tops ? began + TOPS_NS : 0, time_ns);
 	ended = now_ns(CLOCK_MONOTONIC);
 	if (tops && n_new > 0)
@@ -183,7 +195,7 @@ tripd_quota_keys_tripped(const struct tripd_quota *quota)
 	for (unsigned int i = 0; i < quota->rules->n_eaches; i++) {
 		const struct tripd_each *each = &quota->eaches[i];
 
-		if (each->each != NULL && quota->rules->eaches[i].n_whens > 0 &&
+		if (each->each != NULL &&
 			trip_each_trips(each->each, each->next, &trip, sizeof(trip), 1) > 0)
 			return true;
 	}
@@ -237,7 +249,8 @@ tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info *info
 const char *
 tripd_quota_key_state(uint32_t op)
 {
-	return op == TRIP_EACH_OP_DROP     ? trip_rules_op_of(TRIP_RULES_OP_KEY_DROP)->word
+	return op == TRIP_EACH_OP_PASS     ? "pass"
+	       : op == TRIP_EACH_OP_DROP   ? trip_rules_op_of(TRIP_RULES_OP_KEY_DROP)->word
 	       : op == TRIP_EACH_OP_POLICE ? trip_rules_op_of(TRIP_RULES_OP_KEY_POLICE)->word
 					   : NULL;
 }

@@ -50,7 +50,26 @@ struct ending {
 	/* What is to be told. */
 	struct tripd_trip *ends;
 	size_t n, room;
+	/* Likewise, of keys that are held by hand. */
+	struct hand {
+		struct trip_each_trip trip;
+		char key[TRIP_EACH_TEXT_MAX];
+	} * hands;
+	size_t n_hands, hands_room;
 };
+
+static int
+note_by_hand(struct ending *ending, const struct trip_each_trip *trip)
+{
+	int ret = tripd_grow(&ending->hands, &ending->hands_room, ending->n_hands + 1, SIZE_MAX,
+		sizeof(*ending->hands));
+
+	if (ret != 0)
+		return ret;
+	ending->hands[ending->n_hands].trip = *trip;
+	return trip_each_text(ending->quota->eaches[ending->each].each, trip->key,
+		ending->hands[ending->n_hands++].key, TRIP_EACH_TEXT_MAX);
+}
 
 static int
 note(struct ending *ending, const struct trip_each_trip *trip)
@@ -81,9 +100,14 @@ note_held(const struct trip_each_entry *entry, void *arg)
 		.times = 1,
 		.flags = TRIP_EACH_TRIP_END};
 
+	memcpy(trip.key, entry->key, sizeof(trip.key));
+	if (entry->by_hand != 0) {
+		trip.when = entry->op;
+		trip.flags |= TRIP_EACH_TRIP_HAND;
+		return note_by_hand(ending, &trip);
+	}
 	if (entry->until_ns == 0 || when == UINT32_MAX)
 		return 0;
-	memcpy(trip.key, entry->key, sizeof(trip.key));
 	return note(ending, &trip);
 }
 
@@ -113,6 +137,16 @@ note_ended(struct ending *ending, const struct trip_each_trip *trip, size_t n)
 	return 0;
 }
 
+/* Likewise; there are few. */
+static int
+note_hand_ended(struct ending *ending, const struct trip_each_trip *trip)
+{
+	for (size_t i = 0; i < ending->n_hands; i++)
+		if (memcmp(ending->hands[i].trip.key, trip->key, sizeof(trip->key)) == 0)
+			return 0;
+	return note_by_hand(ending, trip);
+}
+
 /* Some may have ended while the others were looked for; what has begun meanwhile is as if it had
  * not. */
 static int
@@ -134,7 +168,8 @@ note_all_ended(struct ending *ending)
 		if (!sorted && n > 0)
 			qsort(ending->ends, n, sizeof(*ending->ends), compare);
 		sorted = true;
-		ret = note_ended(ending, &trip, n);
+		ret = (trip.flags & TRIP_EACH_TRIP_HAND) != 0 ? note_hand_ended(ending, &trip)
+							      : note_ended(ending, &trip, n);
 	}
 	return ret;
 }
@@ -157,6 +192,10 @@ note_all(struct ending *ending)
 static void
 settle(struct ending *ending, bool tell)
 {
+	for (size_t i = 0; tell && i < ending->n_hands; i++)
+		tripd_quota_each_told(
+			ending->quota, ending->each, &ending->hands[i].trip, ending->hands[i].key);
+	free(ending->hands);
 	for (size_t i = 0; i < ending->n; i++)
 		if (tell)
 			tripd_quota_tell(ending->quota, &ending->ends[i]);

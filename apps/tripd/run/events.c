@@ -167,6 +167,33 @@ add_asker(json_t *object, const struct trip_command *asker)
 }
 
 void
+tripd_events_by_hand(struct tripd_events *events, const struct tripd_quota *quota,
+	const struct tripd_by_hand *by_hand, const struct trip_command *asker)
+{
+	static const char *const words[] = {[TRIP_EACH_OP_NONE] = "release",
+		[TRIP_EACH_OP_DROP] = "drop",
+		[TRIP_EACH_OP_PASS] = "pass"};
+	char packet_date[TRIPD_DESCRIBE_DATE];
+	json_t *object;
+
+	if (events->path == NULL || by_hand->op >= RTE_DIM(words) || words[by_hand->op] == NULL)
+		return;
+	tripd_describe_date(by_hand->packet_ns, packet_date);
+	object = json_pack("{s:s, s:s*, s:s, s:s, s:s, s:b, s:I, s:I}", "event", "by_hand",
+		"packet_time", quota->plan->by_packets ? packet_date : NULL, "each",
+		quota->rules->eaches[by_hand->each].count.name, "key", by_hand->key, "op",
+		words[by_hand->op], "ends", (int)by_hand->ends, "packets",
+		(json_int_t)by_hand->packets, "bytes", (json_int_t)by_hand->bytes);
+	if (asker != NULL) {
+		add_asker(object, asker);
+	} else if (by_hand->pid != 0) {
+		json_object_set_new(object, "pid", json_integer(by_hand->pid));
+		add_name(object, (pid_t)by_hand->pid);
+	}
+	put_timed(events, object);
+}
+
+void
 tripd_events_command(struct tripd_events *events, const struct trip_command *asker,
 	const char *line, size_t length, int result)
 {

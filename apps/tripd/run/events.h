@@ -14,6 +14,7 @@
 
 struct trip_command;
 struct trip_each_event;
+struct tripd_by_hand;
 struct tripd_period;
 struct tripd_quota;
 struct tripd_sample;
@@ -47,6 +48,10 @@ void tripd_events_period(struct tripd_events *events, const struct tripd_quota *
 /* A key of an `each` has come or gone. */
 void tripd_events_key(struct tripd_events *events, const struct tripd_quota *quota,
 	unsigned int each, const struct trip_each_event *event);
+
+/* A key of an `each` is held by hand, or was: for `asker`, or NULL: by the process that says so. */
+void tripd_events_by_hand(struct tripd_events *events, const struct tripd_quota *quota,
+	const struct tripd_by_hand *by_hand, const struct trip_command *asker);
 
 /* A sample is there, or could not be written. */
 void tripd_events_sample(struct tripd_events *events, const struct tripd_sample *sample);

@@ -53,6 +53,17 @@ struct tripd_trip {
 	const char *sample;
 };
 
+/* A key of an `each` that is held by hand, or let go, by a process; or what that began has ended.
+ */
+struct tripd_by_hand {
+	unsigned int each;
+	const char *key;
+	enum trip_each_op op;
+	bool ends;
+	uint32_t pid;
+	uint64_t packets, bytes, packet_ns;
+};
+
 /* Deferred work of a `when`: the ids of its items, in the order in which they were queued. */
 struct tripd_item {
 	uint64_t first, *more;
@@ -204,6 +215,8 @@ struct tripd_quota {
 	void (*period_told)(void *arg, const struct tripd_period *period);
 	/* Likewise, of each key of an `each` that comes or goes; NULL: nobody asks. */
 	void (*key_told)(void *arg, unsigned int each, const struct trip_each_event *event);
+	/* Likewise, of each key that is held by hand, and let go. */
+	void (*hand_told)(void *arg, const struct tripd_by_hand *by_hand);
 	/* How many of these were written over before they were read. */
 	uint64_t n_keys_unread;
 	/* How many firings are kept for the report; 0: there is none. */
@@ -353,6 +366,15 @@ void tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info 
 
 /* What is done to a key, an enum trip_each_op, in the word of the language; NULL: nothing. */
 const char *tripd_quota_key_state(uint32_t op);
+
+/* Holds a key by hand, for a time in microseconds or until it is let go, or with TRIP_EACH_OP_NONE
+ * lets it go; says what was done, or why not. 0, or a negative errno. */
+int tripd_quota_each_hold(struct tripd_quota *quota, unsigned int each, const char *key,
+	enum trip_each_op op, uint64_t time_us, FILE *answer);
+
+/* A trip that says so, of a key with that text. */
+void tripd_quota_each_told(struct tripd_quota *quota, unsigned int each,
+	const struct trip_each_trip *trip, const char *key);
 
 /* Lets some time pass, or progresses the domain where that is done by hand. */
 void tripd_quota_pause(const struct tripd_quota *quota);

@@ -251,6 +251,16 @@ tell_key(void *arg, unsigned int each, const struct trip_each_event *event)
 	tripd_exporting_key(&run->exporting, &run->quota, each, event);
 }
 
+/* By ourselves it is for who asks us. */
+static void
+tell_by_hand(void *arg, const struct tripd_by_hand *by_hand)
+{
+	struct tripd_run *run = arg;
+
+	tripd_events_by_hand(&run->events, &run->quota, by_hand,
+		by_hand->pid == (uint32_t)getpid() ? run->asker : NULL);
+}
+
 int
 tripd_run_start(struct tripd_run *run)
 {
@@ -276,6 +286,7 @@ tripd_run_start(struct tripd_run *run)
 		return TRIPD_EXIT_RUN;
 	run->quota.told = tell_trip;
 	run->quota.period_told = tell_period;
+	run->quota.hand_told = tell_by_hand;
 	run->quota.key_told = run->options->event_keys ? tell_key : NULL;
 	run->quota.told_arg = run;
 	run->quota.programs = &run->exec;

@@ -140,11 +140,11 @@ begin(struct search *search, const struct tripd_quota *quota, unsigned int each,
 		trip, top, quota->rules->whens[when].ref == TRIP_RULES_REF_KEY_BYTES};
 }
 
-/* An end tells of none: that is over. */
+/* An end tells of none: that is over; nor does what is done by hand. */
 static bool
 has_tops(const struct trip_each_trip *trip)
 {
-	return (trip->flags & TRIP_EACH_TRIP_END) == 0;
+	return (trip->flags & (TRIP_EACH_TRIP_END | TRIP_EACH_TRIP_HAND)) == 0;
 }
 
 /* All that is behind them, or nothing. */
