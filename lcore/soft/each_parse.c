@@ -91,11 +91,12 @@ static bool
 take_part(struct parsing *parsing, char *text, const struct trip_each_part *part, uint8_t *to)
 {
 	const struct trip_each_shape shape = trip_each_key_shape(part->field);
-	uint64_t number, most = (UINT64_C(1) << trip_each_key_bits(part->field)) - 1;
+	uint64_t number, most;
 
 	parsing->word = trip_each_key_word(part->field);
 	if (shape.address)
 		return take_address(parsing, text, part, to);
+	most = (UINT64_C(1) << trip_each_key_bits(part->field)) - 1;
 	if (!take_number(text, most, &number))
 		return refuse(parsing, "a number from 0 to %" PRIu64 ", and not '%s'", most, text);
 	number <<= shape.shift;
