@@ -261,6 +261,7 @@ when victims.packets >= 50 drop victims
 def keys_are_dropped_in_hardware(bench):
     """A flood costs no packet of the host, top says where it is dropped, and the report agrees to the packet."""
     process, directory = start(bench, KEYS, '--report', bench.file('report.json'), '--socket', bench.file('sock'))
+    bench.wait_for_line(process, '0 flows are counted in hardware')
     device = Device(directory)
     flood, other = (ethernet(ipv4(udp(port, bytes(20)), 17)) for port in (53, 54))
     wait_until('the socket', lambda: os.path.exists(bench.file('sock')))
@@ -305,6 +306,7 @@ def trips_are_told_while_keys_come_back(bench):
         return
     process, directory = start(bench, KEYS + 'when victims.packets >= 40 log "forty"\n', '--report', bench.file('report.json'),
                                '--socket', bench.file('sock'), '--events', bench.file('events'))
+    bench.wait_for_line(process, '0 flows are counted in hardware')
     device = Device(directory)
     flood = ethernet(ipv4(udp(53, bytes(20)), 17))
     wait_until('the socket', lambda: os.path.exists(bench.file('sock')))

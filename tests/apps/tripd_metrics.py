@@ -103,6 +103,10 @@ def end(bench, process):
 def numbers_are_those_of_tripctl(bench):
     where = f'127.0.0.1:{free_port()}'
     process = begin(bench, where)
+    # The home comes to its counters and its work when it has time.
+    wait_until('the counter, and its one item', lambda: ('dns.packets', 250) in
+               [(cntr['name'], cntr['success']) for cntr in listed(bench, 'counters')]
+               and sum(lcore['fired'] for lcore in listed(bench, 'lcores')) == 1)
     samples = scrape(where)
     each, = listed(bench, 'each')
     for name in 'packets', 'bytes', 'refused_packets', 'remainder_packets', 'admitted', 'evicted', 'expired':

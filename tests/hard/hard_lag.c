@@ -64,6 +64,7 @@ open_bed(uint64_t period)
 	struct trip_hard *hard = &bed.hard;
 
 	memset(&bed, 0, sizeof(bed));
+	hard->stats = &hard->own;
 	bed.now = 100 * SECOND;
 	bed.period = period;
 	bed.read = aligned_alloc(64, RTE_ALIGN(sizeof(*bed.read), 64));
