@@ -260,6 +260,15 @@ tripd_quota_each_reset(struct tripd_quota *quota, unsigned int each)
 }
 
 int
+tripd_quota_each_hold(struct tripd_quota *quota, unsigned int each, const char *key,
+	enum trip_each_op op, uint64_t time_us, FILE *answer)
+{
+	must(each < quota->rules->n_eaches && !quota->rules->eaches[each].count.gone);
+	must(key[0] != 0 && (op != TRIP_EACH_OP_NONE || time_us == 0));
+	return 0;
+}
+
+int
 tripd_report_quotas(const struct tripd_quota *quota, FILE *out)
 {
 	fprintf(out, "[]");
